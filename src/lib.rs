@@ -1,0 +1,4 @@
+//! anyhost
+pub mod decide;
+pub mod sys;
+pub mod transport;
