@@ -112,6 +112,8 @@ pub struct Report {
     pub reused: bool,
     /// From the first request byte to the complete head of the answer.
     pub head_after: Option<Duration>,
+    /// The wait that the answer asked for, on 429 and 503 (ruling R10).
+    pub retry_after: Option<Duration>,
     /// The operating system's error number, 0 where there was none.
     pub os_error: i32,
     /// A few words for people. Names hosts and addresses at most: no path, query or secret.
@@ -130,6 +132,7 @@ impl Report {
             bytes_received: 0,
             reused: false,
             head_after: None,
+            retry_after: None,
             os_error: 0,
             detail: Cow::Borrowed(""),
         }

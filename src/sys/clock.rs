@@ -1,16 +1,19 @@
 //! Time: monotonic, and replaceable as a whole (ruling R17).
 
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 /// Where a client reads the time and waits.
 ///
-/// One clock serves a whole client. Only monotonic time is asked for: a wall clock that jumps
-/// changes no decision.
+/// One clock serves a whole client. Decisions rest on monotonic time: a wall clock that jumps changes
+/// none of them.
 pub trait Clock: Send + Sync {
     /// The current instant. Never goes back.
     fn now(&self) -> Instant;
     /// Returns at `instant`, or at once if it has passed.
     fn sleep_until(&self, instant: Instant);
+    /// Seconds since 1970 by the wall clock. Asked for one thing only: what a date in Retry-After
+    /// means when the answer has no date of its own.
+    fn unix_seconds(&self) -> u64;
 }
 
 /// The machine's monotonic clock.
@@ -28,6 +31,12 @@ impl Clock for SystemClock {
         if !left.is_zero() {
             std::thread::sleep(left);
         }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the door itself")]
+    fn unix_seconds(&self) -> u64 {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.unwrap_or(Duration::ZERO).as_secs()
     }
 }
 

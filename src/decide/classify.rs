@@ -1,0 +1,315 @@
+//! What the facts of an attempt mean. The only place that judges.
+//!
+//! A [`Report`] says what happened; an [`Outcome`] says whether a server may have acted on the
+//! request, why the attempt failed, whose fault that was, and whether the call may go on. Everything
+//! above reads the outcome: stacking clients that each judge again is how a breaker comes to hide
+//! the very answer that failover needed.
+//!
+//! Delivery rests on one fact, whether the transport was ever asked to transmit a byte of this
+//! request, and never on the kind of an error: a reset says nothing about what arrived before it.
+//!
+//! Flow: attempt → report → **classify** → record. Not here: whether another endpoint, another
+//! attempt or time is left (`call`).
+
+use super::mutant::planted;
+use super::report::{Cause, Ending, Limit, Report};
+use super::status_set::StatusSet;
+use std::time::Duration;
+
+/// Did the request reach a server? Later ones are more certain that it did.
+///
+/// The numbers are those of `ANYHOST_DELIVERY_*` in the C header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Delivery {
+    /// No byte of it was given to a connection.
+    NotSent = 0,
+    /// A proxy in front of the service said that it could not hand it on (521, 523, early 522).
+    NotProcessed = 1,
+    /// Perhaps: it was sent, in part at least, and no answer came.
+    Maybe = 2,
+    /// Yes: a server answered it.
+    Answered = 3,
+}
+
+/// Why an attempt did not succeed.
+///
+/// The numbers are those of `ANYHOST_REASON_*` in the C header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum Reason {
+    /// It did.
+    None = 0,
+    /// The name could not be resolved.
+    Dns = 1,
+    /// The connection was refused.
+    Refused = 2,
+    /// There was no route to the host.
+    Unreachable = 3,
+    /// A limit of the attempt ran out.
+    Timeout = 4,
+    /// TLS failed.
+    Tls = 5,
+    /// The certificate was not accepted.
+    TlsCert = 6,
+    /// The connection was reset.
+    Reset = 7,
+    /// The connection was closed before the answer was there.
+    Eof = 8,
+    /// What came back is not HTTP/1.1.
+    Protocol = 9,
+    /// The answer's status was a 5xx.
+    Status5xx = 10,
+    /// The answer's status was 429.
+    RateLimited = 11,
+    /// Credentials were refused.
+    Auth = 12,
+    /// A proxy refused the tunnel by its policy.
+    TunnelRefused = 13,
+    /// The caller's predicate turned the answer down.
+    Predicate = 14,
+    /// The operator disabled it.
+    Operator = 15,
+    /// The caller cancelled.
+    Cancelled = 16,
+    /// The deadline of the call passed.
+    Deadline = 17,
+    /// Something on our own side.
+    Local = 18,
+    /// An idle connection had died before it was used (ruling R2).
+    StaleConnection = 19,
+    /// The answer's status is none that HTTP knows (600 and above).
+    BadAnswer = 20,
+    /// The answer's body broke off.
+    Truncated = 21,
+    /// The circuit is open.
+    CircuitOpen = 22,
+}
+
+/// Whose fault an attempt's end was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Blame {
+    /// The endpoint's.
+    Endpoint,
+    /// The caller's: its body source, its limits.
+    Caller,
+    /// Nobody's: a success, a stale connection, the call's own deadline.
+    Nobody,
+}
+
+/// What an attempt says about the health of the one it is blamed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Health {
+    /// It works.
+    Good,
+    /// It failed.
+    Bad,
+    /// Nothing either way.
+    Neutral,
+}
+
+/// What may follow, as far as this attempt is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Then {
+    /// Hand the answer to the caller.
+    Deliver,
+    /// Try the next endpoint.
+    MoveOn,
+    /// Send it once more to the same endpoint, on a fresh connection (ruling R2).
+    Replay,
+    /// No further attempt: a server may have acted on the request, or the caller's side ended it.
+    Stop,
+}
+
+/// The judgement of one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Outcome {
+    /// Whether the request reached a server.
+    pub delivery: Delivery,
+    /// Why the attempt failed.
+    pub reason: Reason,
+    /// Whose fault it was.
+    pub blame: Blame,
+    /// What it says about health.
+    pub health: Health,
+    /// What may follow.
+    pub then: Then,
+}
+
+/// What of a call bears on the judgement of its attempts.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// `resend` lets a request of this method go out again after it may have been sent.
+    pub repeatable: bool,
+    /// Answers after which a repeatable request moves on.
+    pub resend_statuses: &'a StatusSet,
+    /// Answers that count against an endpoint.
+    pub failure_statuses: &'a StatusSet,
+    /// The connect limit was shortened by the deadline of the call.
+    pub connect_cut: bool,
+    /// The limit of the attempt is the deadline of the call.
+    pub attempt_cut: bool,
+    /// What the caller's judge said of the answer.
+    pub verdict: Verdict,
+}
+
+/// What the caller's judge says of an answer.
+///
+/// The numbers are those of `ANYHOST_VERDICT_*` in the C header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(i32)]
+pub enum Verdict {
+    /// What would be without it.
+    #[default]
+    Default = 0,
+    /// A good answer, whatever its status.
+    Accept = 1,
+    /// The endpoint's fault: try the next one, if the request may go out again.
+    Fault = 2,
+    /// The caller's own fault: another endpoint would say the same.
+    Caller = 3,
+}
+
+/// What the caller's retry callback says after an attempt that was not good.
+///
+/// The numbers are those of `ANYHOST_RETRY_*` in the C header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(i32)]
+pub enum Advice {
+    /// What would be without it.
+    #[default]
+    Default = 0,
+    /// Try again, where the request may go out again at all. It never overrides what is unsafe.
+    Again = 1,
+    /// No further attempt.
+    Stop = 2,
+}
+
+/// A 522 that comes later than this after sending says that the origin did not acknowledge a request
+/// it was sent; an earlier one that no connection was made (ruling R1, Cloudflare's two causes).
+const EARLY_522: Duration = Duration::from_secs(60);
+
+/// Judges one attempt.
+pub fn classify(report: &Report, rules: &Rules<'_>) -> Outcome {
+    match (report.ending, report.status) {
+        (Ending::Answered, Some(status)) => answered(status, report.head_after, rules),
+        // A transport that calls a headless exchange answered is at fault, not the endpoint.
+        (Ending::Answered, None) => failed(Cause::Local, report, rules),
+        (Ending::Failed(cause), _) => failed(cause, report, rules),
+    }
+}
+
+/// An outcome after the caller's advice (ruling R11).
+pub fn advised(outcome: &Outcome, advice: Advice, repeatable: bool) -> Outcome {
+    let answered = outcome.delivery == Delivery::Answered && outcome.reason != Reason::Truncated;
+    let mine = matches!(outcome.reason, Reason::Local | Reason::Deadline | Reason::Cancelled);
+    let then = match (advice, outcome.then) {
+        (Advice::Again, Then::Deliver | Then::Stop)
+            if (repeatable || planted!(AdviceBeatsSafety)) && !mine =>
+        {
+            Then::MoveOn
+        }
+        (Advice::Stop, Then::MoveOn | Then::Replay) if answered => Then::Deliver,
+        (Advice::Stop, Then::MoveOn | Then::Replay) => Then::Stop,
+        (_, then) => then,
+    };
+    Outcome { then, ..*outcome }
+}
+
+fn answered(status: u16, head_after: Option<Duration>, rules: &Rules<'_>) -> Outcome {
+    let outcome = by_status(status, head_after, rules);
+    let fault = |reason, blame, health, then| Outcome { reason, blame, health, then, ..outcome };
+    match rules.verdict {
+        Verdict::Default => outcome,
+        Verdict::Accept => fault(Reason::None, Blame::Nobody, Health::Good, Then::Deliver),
+        Verdict::Fault => {
+            let onward = rules.repeatable || outcome.delivery == Delivery::NotProcessed;
+            let then = if onward { Then::MoveOn } else { Then::Stop };
+            fault(Reason::Predicate, Blame::Endpoint, Health::Bad, then)
+        }
+        Verdict::Caller => fault(Reason::Predicate, Blame::Caller, Health::Neutral, Then::Stop),
+    }
+}
+
+fn by_status(status: u16, head_after: Option<Duration>, rules: &Rules<'_>) -> Outcome {
+    let processed = match status {
+        521 | 523 => false,
+        522 => head_after.is_none_or(|after| after >= EARLY_522),
+        _ => true,
+    };
+    let moves_on = !processed || (rules.repeatable && rules.resend_statuses.contains(status));
+    let failure = rules.failure_statuses.contains(status) || status >= 600;
+    Outcome {
+        delivery: if processed { Delivery::Answered } else { Delivery::NotProcessed },
+        reason: match status {
+            429 => Reason::RateLimited,
+            500..=599 => Reason::Status5xx,
+            600.. => Reason::BadAnswer,
+            _ => Reason::None,
+        },
+        blame: if failure { Blame::Endpoint } else { Blame::Nobody },
+        health: if failure { Health::Bad } else { Health::Good },
+        then: if moves_on { Then::MoveOn } else { Then::Deliver },
+    }
+}
+
+fn failed(cause: Cause, report: &Report, rules: &Rules<'_>) -> Outcome {
+    let delivery = match (report.asked_to_send, report.status) {
+        (false, _) => Delivery::NotSent,
+        _ if cause == Cause::Reset && planted!(ResetIsNotSent) => Delivery::NotSent,
+        (true, None) => Delivery::Maybe,
+        (true, Some(_)) => Delivery::Answered,
+    };
+    let may_go_on = delivery == Delivery::NotSent || rules.repeatable || planted!(ResetMovesOn);
+    let onward = if may_go_on { Then::MoveOn } else { Then::Stop };
+    let ends = |reason, blame| Outcome {
+        delivery,
+        reason,
+        blame,
+        health: Health::Neutral,
+        then: Then::Stop,
+    };
+    let fails = |reason| Outcome {
+        delivery,
+        reason,
+        blame: Blame::Endpoint,
+        health: Health::Bad,
+        then: onward,
+    };
+    if is_stale(cause, report) {
+        return Outcome {
+            delivery,
+            reason: Reason::StaleConnection,
+            blame: Blame::Nobody,
+            health: Health::Neutral,
+            then: if rules.repeatable || planted!(StaleIsSafe) { Then::Replay } else { onward },
+        };
+    }
+    match cause {
+        Cause::TimedOut(Limit::Attempt) if rules.attempt_cut => {
+            ends(Reason::Deadline, Blame::Nobody)
+        }
+        // Less time than the endpoint was due is no proof that it is down.
+        Cause::TimedOut(Limit::Connect) if rules.connect_cut => {
+            Outcome { health: Health::Neutral, ..fails(Reason::Timeout) }
+        }
+        Cause::TimedOut(_) => fails(Reason::Timeout),
+        Cause::NameUnknown | Cause::NameLookup => fails(Reason::Dns),
+        Cause::Refused => fails(Reason::Refused),
+        Cause::Unreachable => fails(Reason::Unreachable),
+        Cause::Tls => fails(Reason::Tls),
+        Cause::Certificate => fails(Reason::TlsCert),
+        Cause::Reset => fails(Reason::Reset),
+        Cause::Closed => fails(Reason::Eof),
+        Cause::Protocol => fails(Reason::Protocol),
+        Cause::Truncated => fails(Reason::Truncated),
+        Cause::TooLarge | Cause::BodySource | Cause::Local => ends(Reason::Local, Blame::Caller),
+    }
+}
+
+/// An idle connection that was already dead: it ended before a byte of an answer came. A timeout is
+/// not this case: the peer may be working on the request.
+fn is_stale(cause: Cause, report: &Report) -> bool {
+    report.reused && report.bytes_received == 0 && matches!(cause, Cause::Reset | Cause::Closed)
+}

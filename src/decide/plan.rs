@@ -1,0 +1,56 @@
+//! What one call may do, fixed when it starts.
+
+use super::backoff::Backoff;
+use super::endpoint::EndpointId;
+use super::status_set::StatusSet;
+use super::timeout::TimeoutPolicy;
+use std::time::{Duration, Instant};
+
+/// The bounds of one call.
+#[derive(Clone)]
+pub struct Plan<'a> {
+    /// When everything must be over.
+    pub deadline: Option<Instant>,
+    /// Most attempts, replays not counted; `None`: until each endpoint had its share.
+    pub max_attempts: Option<u32>,
+    /// Most attempts at one endpoint.
+    pub attempts_per_endpoint: u32,
+    /// `resend` lets a request of this method go out again after it may have been sent.
+    pub repeatable: bool,
+    /// The body can be produced again.
+    pub replayable: bool,
+    /// Answers after which a repeatable request moves on.
+    pub resend_statuses: &'a StatusSet,
+    /// Answers that count against an endpoint.
+    pub failure_statuses: &'a StatusSet,
+    /// To obtain a connection, on every attempt but the last.
+    pub connect_timeout: Option<Duration>,
+    /// To obtain a connection, on the last attempt.
+    pub connect_timeout_last: Option<Duration>,
+    /// Says how long an attempt may take as a whole.
+    pub attempt_timeout: &'a dyn TimeoutPolicy,
+    /// Longest wait for the next byte of the answer's body.
+    pub stall_timeout: Option<Duration>,
+    /// The random wait before an endpoint is tried again.
+    pub backoff: Backoff,
+    /// How long a fallback stays preferred.
+    pub hold_for: Duration,
+    /// What to do where nothing may be tried.
+    pub when_none_eligible: WhenNoneEligible,
+    /// This endpoint and no other, once: the caller's own health check.
+    pub only: Option<EndpointId>,
+}
+
+/// What a call does when no endpoint may be tried (ruling R8).
+///
+/// It concerns circuits that are open, and endpoints that are disabled. Without a breaker no other
+/// endpoint is ever refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum WhenNoneEligible {
+    /// It fails at once, and says how long the shortest wait is.
+    #[default]
+    FailFast,
+    /// One call at a time tries the endpoint that is due first; the others fail at once.
+    TryNearest,
+}

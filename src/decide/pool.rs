@@ -1,0 +1,628 @@
+//! The endpoints of a client with their live state. Stores and delegates: what a state means for
+//! a request is decided in `pick`, what an outcome means in `classify`, `circuit` and `weight`.
+//!
+//! Who may be picked is kept ready, so that a pick costs O(log n): one weighted draw over those that
+//! are eligible, one over those that cool without a breaker and only come behind the others (ruling
+//! R10), and a list of those that wait for a probe. States change with time as well: [`Pool::turn`]
+//! catches up with it, and has to be called before a pick.
+
+use super::budget::{Budget, BudgetSettings};
+use super::circuit::{BreakerSettings, Change, Circuit, CircuitState, Ticket as CircuitTicket};
+use super::classify::{Blame, Health, Outcome, Reason};
+use super::draw::WeightedDraw;
+use super::endpoint::{Endpoint, EndpointId};
+use super::event::Event;
+use super::hold::Hold;
+use super::member::{Member, Standing};
+use super::mutant::planted;
+use super::report::{Phase, Report};
+use super::state::State;
+use super::weight::{Weight, WeightStrategy};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a pool is told once, when the client is built.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolSettings {
+    /// A circuit for each origin; `None`: no endpoint is ever refused for its failures.
+    pub breaker: Option<BreakerSettings>,
+    /// How weights follow outcomes, where endpoints share a priority.
+    pub strategy: WeightStrategy,
+    /// Weights follow outcomes also while no priority is shared: a weighted list of one, to which
+    /// others may be added.
+    pub weighted: bool,
+    /// Whether a server's Retry-After is obeyed.
+    pub honor_retry_after: bool,
+    /// What repeats may cost; `None`: nothing but the attempts of each call bounds them.
+    pub budget: Option<BudgetSettings>,
+}
+
+impl Default for PoolSettings {
+    fn default() -> Self {
+        PoolSettings {
+            breaker: None,
+            strategy: WeightStrategy::agoda(),
+            weighted: false,
+            honor_retry_after: true,
+            budget: None,
+        }
+    }
+}
+
+/// An endpoint to be put into a pool.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Which one, and its priority.
+    pub endpoint: Endpoint,
+    /// Its weight at the start, and the bounds of it.
+    pub weight: Weight,
+    /// One that stays keeps the maximum it has: the update names none (ruling R22).
+    pub keep_maximum: bool,
+    /// Scheme, host and port: what shares a circuit.
+    pub origin: Arc<str>,
+}
+
+impl Entry {
+    /// The weight of an endpoint that stays: the live one, under the new maximum.
+    fn weight_of_kept(&self, live: Weight) -> Weight {
+        if self.keep_maximum {
+            return live;
+        }
+        live.with_max(self.weight.max()).unwrap_or(self.weight)
+    }
+}
+
+/// A circuit, and the endpoints it guards: all of one scheme, host and port.
+#[derive(Debug, Clone)]
+struct Origin {
+    circuit: Circuit,
+    members: Vec<usize>,
+}
+
+/// All endpoints of one client and what has become of them.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    settings: PoolSettings,
+    /// By priority, ties as listed. A place in it is good until the list is replaced.
+    members: Vec<Member>,
+    places: BTreeMap<EndpointId, usize>,
+    /// Endpoints taken out while they cooled, in case they come back before that is over.
+    gone: BTreeMap<EndpointId, Member>,
+    origins: Vec<Origin>,
+    origin_places: BTreeMap<Arc<str>, usize>,
+    eligible: WeightedDraw,
+    behind: WeightedDraw,
+    /// Priority and place of those that wait for a probe.
+    probes: BTreeSet<(u32, usize)>,
+    /// When whose state changes by itself.
+    due: BTreeSet<(Instant, usize)>,
+    /// Members that could be picked at all.
+    candidates: usize,
+    /// Members with a probe under way.
+    probing: usize,
+    /// Members at their least weight.
+    at_minimum: usize,
+    /// Weights matter.
+    weighted: bool,
+    /// Which of them the order starts at.
+    pub hold: Hold,
+    /// The one failover event of this client has been given.
+    pub failover_told: bool,
+    /// What repeats may cost, if that is bounded.
+    pub budget: Option<Budget>,
+}
+
+impl Pool {
+    /// A pool of these endpoints, all of them new.
+    pub fn new(entries: Vec<Entry>, settings: PoolSettings, now: Instant) -> Self {
+        let mut pool = Pool {
+            settings,
+            members: Vec::new(),
+            places: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            origins: Vec::new(),
+            origin_places: BTreeMap::new(),
+            eligible: WeightedDraw::new(),
+            behind: WeightedDraw::new(),
+            probes: BTreeSet::new(),
+            due: BTreeSet::new(),
+            candidates: 0,
+            probing: 0,
+            at_minimum: 0,
+            weighted: false,
+            hold: Hold::default(),
+            failover_told: false,
+            budget: settings.budget.map(|budget| Budget::new(budget, entries.len(), now)),
+        };
+        pool.replace(entries, now, &mut Vec::new());
+        pool
+    }
+
+    /// Replaces the list (ruling R22). Endpoints that stay keep their live weight and state, under
+    /// the new priority and maximum. What cools outlives its endpoint: one taken out and put back
+    /// in the meantime cools on, with the weight of a new one.
+    pub fn replace(&mut self, mut entries: Vec<Entry>, now: Instant, events: &mut Vec<Event>) {
+        entries.sort_by_key(|entry| entry.endpoint.priority);
+        let mut old: BTreeMap<EndpointId, Member> = std::mem::take(&mut self.gone);
+        old.extend(self.members.drain(..).map(|member| (member.endpoint.id, member)));
+        self.forget_quiet_circuits(&entries, now);
+        for entry in entries {
+            let origin = self.origin_of(&entry.origin);
+            let returns = !self.places.contains_key(&entry.endpoint.id);
+            let member = match old.remove(&entry.endpoint.id) {
+                Some(kept) => Member {
+                    endpoint: entry.endpoint,
+                    weight: if returns { entry.weight } else { entry.weight_of_kept(kept.weight) },
+                    origin,
+                    ..kept
+                },
+                None => Member::new(entry.endpoint, entry.weight, origin, now),
+            };
+            self.members.push(member);
+        }
+        old.retain(|_, member| member.cooling_until.is_some_and(|until| now < until));
+        self.gone = old;
+        if let Some(budget) = &mut self.budget {
+            budget.set_endpoints(self.members.len(), now);
+        }
+        self.index(now, events);
+        events.push(Event::PoolUpdated);
+    }
+
+    /// Whether an endpoint taken out is still remembered, for what it has to wait.
+    pub fn remembers(&self, id: EndpointId) -> bool {
+        self.gone.contains_key(&id) || self.places.contains_key(&id)
+    }
+
+    /// Catches up with the time: waits that are over, probes that are lost, a hold that has ended.
+    pub fn turn(&mut self, now: Instant, events: &mut Vec<Event>) {
+        self.hold.expire(now, events);
+        while let Some(&(at, place)) = self.due.first() {
+            if now < at {
+                break;
+            }
+            self.due.pop_first();
+            self.refresh(place, now, events);
+        }
+    }
+
+    /// Lets an attempt in. `early`: before the wait is over (`try_nearest` of ruling R8).
+    ///
+    /// `None` where the circuit lets nobody in; a pick of the same instant never meets that.
+    pub fn enter(
+        &mut self,
+        place: usize,
+        early: bool,
+        now: Instant,
+        chance: u64,
+        events: &mut Vec<Event>,
+    ) -> Option<CircuitTicket> {
+        let circuit = &mut self.origins[self.members[place].origin].circuit;
+        let ticket =
+            if early { circuit.enter_early(now, chance) } else { circuit.enter(now, chance) };
+        let ticket = ticket.ok()?;
+        self.members[place].in_flight += 1;
+        if ticket.is_probe() {
+            self.refresh_origin(place, now, events);
+        }
+        Some(ticket)
+    }
+
+    /// Tells how long the attempt of a probe may take.
+    pub fn let_run(
+        &mut self,
+        id: EndpointId,
+        probe: CircuitTicket,
+        until: Instant,
+        now: Instant,
+        events: &mut Vec<Event>,
+    ) {
+        let Some(&place) = self.places.get(&id) else { return };
+        self.origins[self.members[place].origin].circuit.let_run(probe, until);
+        self.refresh_origin(place, now, events);
+    }
+
+    /// Lets a health check in, whatever the state: it is the caller who asks, and what comes of it is
+    /// as good as any probe.
+    pub fn enter_check(
+        &mut self,
+        place: usize,
+        now: Instant,
+        chance: u64,
+        events: &mut Vec<Event>,
+    ) -> CircuitTicket {
+        if let Some(ticket) = self.enter(place, true, now, chance, events) {
+            return ticket;
+        }
+        self.members[place].in_flight += 1;
+        self.origins[self.members[place].origin].circuit.current_ticket()
+    }
+
+    /// Records what became of an attempt that [`enter`](Pool::enter) let in.
+    #[expect(clippy::too_many_arguments, reason = "the whole end of an attempt, as values")]
+    pub fn record(
+        &mut self,
+        id: EndpointId,
+        ticket: CircuitTicket,
+        report: &Report,
+        outcome: &Outcome,
+        now: Instant,
+        chance: u64,
+        events: &mut Vec<Event>,
+    ) {
+        let Some(place) = self.leave(id) else { return };
+        let member = &mut self.members[place];
+        member.record.attempts += 1;
+        if outcome.reason != Reason::None {
+            member.record.counts[outcome.reason.code() as usize] += 1;
+        }
+        let asked = report.retry_after.filter(|_| self.settings.honor_retry_after);
+        let change = self.settle_circuit(place, ticket, outcome.health, asked, now, chance);
+        if change == Change::Stale {
+            return;
+        }
+        self.remember(place, report, outcome);
+        if let Some(asked) = asked {
+            if self.settings.breaker.is_none() {
+                self.cool(place, asked, now);
+            }
+            if outcome.health == Health::Good {
+                // It will be left alone, and this is why.
+                self.members[place].record.reason = outcome.reason;
+            }
+        }
+        self.follow(place, change, outcome, events);
+        self.refresh_origin(place, now, events);
+    }
+
+    /// Takes back an attempt of which nothing became.
+    pub fn abandon(
+        &mut self,
+        id: EndpointId,
+        ticket: CircuitTicket,
+        now: Instant,
+        events: &mut Vec<Event>,
+    ) {
+        if planted!(SettleLost) {
+            return;
+        }
+        let Some(place) = self.leave(id) else { return };
+        self.origins[self.members[place].origin].circuit.release(ticket);
+        self.refresh_origin(place, now, events);
+    }
+
+    /// Takes an endpoint out of service, with the operator's words.
+    pub fn disable(
+        &mut self,
+        id: EndpointId,
+        why: &str,
+        now: Instant,
+        events: &mut Vec<Event>,
+    ) -> bool {
+        let Some(&place) = self.places.get(&id) else { return false };
+        let member = &mut self.members[place];
+        member.disabled = true;
+        member.record.reason = Reason::Operator;
+        member.record.phase = Phase::None;
+        member.record.detail = why.to_owned();
+        self.refresh(place, now, events);
+        true
+    }
+
+    /// Puts an endpoint back into service: with a breaker, its first request is a probe.
+    pub fn enable(&mut self, id: EndpointId, now: Instant, events: &mut Vec<Event>) -> bool {
+        let Some(&place) = self.places.get(&id) else { return false };
+        let member = &mut self.members[place];
+        if std::mem::replace(&mut member.disabled, false) {
+            member.cooling_until = None;
+            if self.settings.breaker.is_some() {
+                self.origins[member.origin].circuit.require_probe();
+            }
+            self.refresh_origin(place, now, events);
+        }
+        true
+    }
+
+    /// Sets the live and the maximum weight.
+    pub fn set_weight(&mut self, id: EndpointId, weight: Weight, events: &mut Vec<Event>) -> bool {
+        let Some(&place) = self.places.get(&id) else { return false };
+        self.weigh(place, weight, events);
+        true
+    }
+
+    /// The members by priority.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The place of an endpoint.
+    pub fn place(&self, id: EndpointId) -> Option<usize> {
+        self.places.get(&id).copied()
+    }
+
+    /// The state of a member at `now`.
+    pub fn state(&self, place: usize, now: Instant) -> State {
+        let member = &self.members[place];
+        member.state(self.origins[member.origin].circuit.state(now), now)
+    }
+
+    /// How long a member is kept away from.
+    pub fn wait(&self, place: usize, now: Instant) -> Duration {
+        let member = &self.members[place];
+        member.wait(self.origins[member.origin].circuit.state(now), now)
+    }
+
+    /// What the circuit of a member advises to wait, also below its threshold.
+    pub fn advice(&self, id: EndpointId, now: Instant) -> Duration {
+        match self.places.get(&id) {
+            Some(&place) if self.settings.breaker.is_some() => {
+                self.origins[self.members[place].origin].circuit.wait(now)
+            }
+            Some(&place) => self.wait(place, now),
+            None => Duration::ZERO,
+        }
+    }
+
+    /// Those that may be picked, as of the last [`turn`](Pool::turn).
+    pub fn eligible(&self) -> &WeightedDraw {
+        &self.eligible
+    }
+
+    /// Those that may be picked when no other may.
+    pub fn behind(&self) -> &WeightedDraw {
+        &self.behind
+    }
+
+    /// Those that wait for a probe: priority and place.
+    pub fn probes(&self) -> &BTreeSet<(u32, usize)> {
+        &self.probes
+    }
+
+    /// How many could be picked at all.
+    pub fn candidates(&self) -> usize {
+        self.candidates
+    }
+
+    /// Whether this one may be picked before those that come behind.
+    pub fn is_eligible(&self, place: usize) -> bool {
+        self.members[place].standing == Standing::Eligible
+    }
+
+    /// Whether this one could be picked.
+    pub fn is_candidate(&self, place: usize) -> bool {
+        self.members[place].standing != Standing::Out
+    }
+
+    /// The member whose wait ends first, unless a probe is under way: whom `try_nearest` would try.
+    pub fn nearest(&self) -> Option<usize> {
+        if self.probing > 0 && !planted!(NearestNotAlone) {
+            return None;
+        }
+        self.due.first().map(|&(_, place)| place)
+    }
+
+    /// The circuit settings, if there is a breaker.
+    pub fn breaker(&self) -> Option<BreakerSettings> {
+        self.settings.breaker
+    }
+
+    /// What an endpoint's good answers took.
+    pub fn latency_mut(&mut self, id: EndpointId) -> Option<&mut super::latency::Latency> {
+        let place = self.place(id)?;
+        Some(&mut self.members[place].latency)
+    }
+
+    /// Counts an attempt as ended, and says at which place. One taken out of the list has none, and
+    /// what ends there changes nothing; only its count is kept right, in case it comes back.
+    fn leave(&mut self, id: EndpointId) -> Option<usize> {
+        let place = self.place(id);
+        let member = match place {
+            Some(place) => Some(&mut self.members[place]),
+            None => self.gone.get_mut(&id),
+        };
+        if let Some(member) = member {
+            member.in_flight = member.in_flight.saturating_sub(1);
+        }
+        place
+    }
+
+    fn settle_circuit(
+        &mut self,
+        place: usize,
+        ticket: CircuitTicket,
+        health: Health,
+        asked: Option<Duration>,
+        now: Instant,
+        chance: u64,
+    ) -> Change {
+        if self.settings.breaker.is_none() {
+            return Change::Kept;
+        }
+        let circuit = &mut self.origins[self.members[place].origin].circuit;
+        match (health, asked) {
+            // What an answer asks for binds, also one that counts against nobody (ruling R10).
+            (Health::Bad, _) | (Health::Good, Some(_)) => circuit.fail(ticket, asked, now, chance),
+            (Health::Good, None) => circuit.succeed(ticket),
+            (Health::Neutral, _) => circuit.release(ticket),
+        }
+    }
+
+    fn remember(&mut self, place: usize, report: &Report, outcome: &Outcome) {
+        let record = &mut self.members[place].record;
+        match outcome.health {
+            Health::Good => {
+                record.successes += 1;
+                record.failures_in_a_row = 0;
+                record.reason = Reason::None;
+                record.phase = report.phase;
+                record.detail.clear();
+            }
+            Health::Bad if outcome.blame == Blame::Endpoint => {
+                record.failures += 1;
+                record.failures_in_a_row = record.failures_in_a_row.saturating_add(1);
+                record.reason = outcome.reason;
+                record.phase = report.phase;
+                record.detail.clear();
+                record.detail.push_str(&report.detail);
+            }
+            Health::Bad | Health::Neutral => {}
+        }
+    }
+
+    fn cool(&mut self, place: usize, asked: Duration, now: Instant) {
+        let until = now + asked.min(LONGEST_COOLING);
+        let member = &mut self.members[place];
+        member.cooling_until = member.cooling_until.max(Some(until));
+    }
+
+    /// Moves the weight after the outcome. The success that closes a circuit is the probe's, or that of
+    /// a health check beside it: whichever comes second is an ordinary one.
+    fn follow(&mut self, place: usize, change: Change, outcome: &Outcome, events: &mut Vec<Event>) {
+        if !self.weighted {
+            return;
+        }
+        let weight = self.members[place].weight;
+        let moved = match outcome.health {
+            Health::Good if change == Change::Closed => weight.after_probe(),
+            Health::Good => self.settings.strategy.after(weight, true),
+            Health::Bad => self.settings.strategy.after(weight, false),
+            Health::Neutral => return,
+        };
+        self.weigh(place, moved, events);
+    }
+
+    fn weigh(&mut self, place: usize, weight: Weight, events: &mut Vec<Event>) {
+        let member = &mut self.members[place];
+        let old = std::mem::replace(&mut member.weight, weight);
+        if old.value() == weight.value() {
+            return;
+        }
+        self.eligible.set(place, weight.value());
+        self.behind.set(place, weight.value());
+        let endpoint = member.endpoint.id;
+        events.push(Event::WeightChanged { endpoint, old: old.value(), new: weight.value() });
+        self.at_minimum -= usize::from(old.is_at_min());
+        self.at_minimum += usize::from(weight.is_at_min());
+        if weight.is_at_min() && self.at_minimum == self.members.len() {
+            events.push(Event::AllAtMinimum);
+        }
+    }
+
+    /// Brings the states of all members of one origin up to date.
+    fn refresh_origin(&mut self, place: usize, now: Instant, events: &mut Vec<Event>) {
+        let origin = self.members[place].origin;
+        for i in 0..self.origins[origin].members.len() {
+            let sibling = self.origins[origin].members[i];
+            self.refresh(sibling, now, events);
+        }
+    }
+
+    /// Brings the state of a member up to date, and with it the lists that picks read.
+    fn refresh(&mut self, place: usize, now: Instant, events: &mut Vec<Event>) {
+        let member = &mut self.members[place];
+        let circuit = self.origins[member.origin].circuit.state(now);
+        let state = member.state(circuit, now);
+        let due = member.due(circuit, now);
+        if member.due_at != due {
+            if let Some(old) = std::mem::replace(&mut member.due_at, due) {
+                self.due.remove(&(old, place));
+            }
+            self.due.extend(due.map(|at| (at, place)));
+        }
+        if state == State::Cooling && member.record.reason == Reason::None {
+            // Its origin was opened by another endpoint's failures.
+            member.record.reason = Reason::CircuitOpen;
+        }
+        let Some(from) = member.record.turn(state, now) else { return };
+        let standing = match (state, circuit) {
+            (State::Eligible, _) => Standing::Eligible,
+            (State::Cooling, CircuitState::Eligible) => Standing::Behind,
+            (State::ProbeAllowed, _) => Standing::Probe,
+            _ => Standing::Out,
+        };
+        let (reason, phase) = (member.record.reason, member.record.phase);
+        let endpoint = member.endpoint;
+        events.push(Event::StateChanged { endpoint: endpoint.id, from, to: state, reason, phase });
+        self.probing -= usize::from(from == State::Probing);
+        self.probing += usize::from(state == State::Probing);
+        self.stand(place, standing);
+    }
+
+    fn stand(&mut self, place: usize, standing: Standing) {
+        let member = &mut self.members[place];
+        let old = std::mem::replace(&mut member.standing, standing);
+        let probe = (member.endpoint.priority, place);
+        self.candidates -= usize::from(old != Standing::Out);
+        self.candidates += usize::from(standing != Standing::Out);
+        self.eligible.set_eligible(place, standing == Standing::Eligible);
+        self.behind.set_eligible(place, standing == Standing::Behind);
+        if standing == Standing::Probe {
+            self.probes.insert(probe);
+        } else {
+            self.probes.remove(&probe);
+        }
+    }
+
+    /// Builds everything that is looked up by place anew.
+    fn index(&mut self, now: Instant, events: &mut Vec<Event>) {
+        self.places.clear();
+        self.probes.clear();
+        self.due.clear();
+        (self.eligible, self.behind) = (WeightedDraw::new(), WeightedDraw::new());
+        (self.candidates, self.probing, self.at_minimum) = (self.members.len(), 0, 0);
+        self.weighted = self.settings.weighted;
+        let mut last = None;
+        for (place, member) in self.members.iter_mut().enumerate() {
+            let priority = member.endpoint.priority;
+            self.weighted |= last.replace(priority) == Some(priority);
+            self.places.insert(member.endpoint.id, place);
+            self.origins[member.origin].members.push(place);
+            self.eligible.push(priority, member.weight.value());
+            self.behind.push(priority, member.weight.value());
+            self.behind.set_eligible(place, false);
+            self.at_minimum += usize::from(member.weight.is_at_min());
+            self.probing += usize::from(member.record.state == State::Probing);
+            member.due_at = None;
+        }
+        for place in 0..self.members.len() {
+            let standing = std::mem::replace(&mut self.members[place].standing, Standing::Eligible);
+            self.stand(place, standing);
+            self.refresh(place, now, events);
+        }
+        self.hold.retain(|id| self.places.contains_key(&id), events);
+    }
+
+    /// The place of the circuit of this origin, which is made if there is none.
+    fn origin_of(&mut self, name: &Arc<str>) -> usize {
+        let next = self.origins.len();
+        let place = *self.origin_places.entry(name.clone()).or_insert(next);
+        if place == next {
+            let settings = self.settings.breaker.unwrap_or_default();
+            self.origins.push(Origin { circuit: Circuit::new(settings), members: Vec::new() });
+        }
+        place
+    }
+
+    /// Keeps the circuits of those that stay, and those that have something to remember; the places of
+    /// all change. A circuit that stays is the same one: requests under way hold its tickets, and it may
+    /// be waiting for its probe however quiet it is.
+    fn forget_quiet_circuits(&mut self, entries: &[Entry], now: Instant) {
+        let stays: BTreeSet<&str> = entries.iter().map(|entry| &*entry.origin).collect();
+        let mut old: Vec<Option<Circuit>> =
+            std::mem::take(&mut self.origins).into_iter().map(|o| Some(o.circuit)).collect();
+        self.origin_places.retain(|name, place| {
+            let worth_keeping =
+                |circuit: &Circuit| stays.contains(&**name) || !circuit.is_quiet(now);
+            let Some(circuit) = old[*place].take().filter(worth_keeping) else {
+                return false;
+            };
+            *place = self.origins.len();
+            self.origins.push(Origin { circuit, members: Vec::new() });
+            true
+        });
+    }
+}
+
+/// Without a breaker's own maximum, a server can ask to be left alone for an hour at most (R10).
+const LONGEST_COOLING: Duration = Duration::from_secs(60 * 60);

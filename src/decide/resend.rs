@@ -1,0 +1,59 @@
+//! Which requests may go out a second time after a server may have seen the first.
+
+/// How far resending goes after a request may have reached a server (ruling R1).
+///
+/// Whatever this says, a request that certainly reached no server may always be tried elsewhere, and
+/// a body that cannot be produced again is never sent twice.
+///
+/// # Default
+///
+/// `Safe`, as seed 000 has it: GET and HEAD. RFC 9110 §9.2.2 also calls PUT and DELETE idempotent,
+/// but a PUT repeated on another host can undo a write that came between; widen it where you know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Resend {
+    /// No request.
+    Never,
+    /// GET and HEAD.
+    #[default]
+    Safe,
+    /// Also OPTIONS, TRACE, PUT and DELETE (RFC 9110 §9.2.2).
+    Idempotent,
+    /// Every request. The server has to tell repeats apart, by an idempotency key for example.
+    Any,
+}
+
+impl Resend {
+    /// Whether a request of this method may be sent again. Methods are case-sensitive
+    /// (RFC 9110 §9.1): `get` is an unknown method, and an unknown method is not repeated.
+    pub fn permits(self, method: &str) -> bool {
+        match self {
+            Resend::Never => false,
+            Resend::Safe => matches!(method, "GET" | "HEAD"),
+            Resend::Idempotent => {
+                matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE")
+            }
+            Resend::Any => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_permits_more_methods() {
+        let methods =
+            ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "POST", "PATCH", "PURGE", "get"];
+        for (resend, permitted) in [
+            (Resend::Never, 0),
+            (Resend::Safe, 2),
+            (Resend::Idempotent, 6),
+            (Resend::Any, methods.len()),
+        ] {
+            let got: Vec<_> = methods.iter().filter(|method| resend.permits(method)).collect();
+            assert_eq!(got, methods[..permitted].iter().collect::<Vec<_>>(), "{resend:?}");
+        }
+    }
+}
