@@ -4,6 +4,8 @@
 pub mod decide;
 #[doc(hidden)]
 pub mod sys;
+#[doc(hidden)]
+pub mod transport;
 
 pub use decide::{
     Advice, Backoff, BackoffError, BreakerSettings, BreakerSettingsError, Delivery, Execution,

@@ -2,6 +2,37 @@
 //!
 //! Nothing is decided here. A transport keeps the limits it is given, counts bytes, and says how far
 //! it got and how it ended; whether to go on is `decide`'s business.
+//!
+//! ureq does HTTP/1.1 and keeps idle connections. All that touches the network is ours, because only
+//! then can deadlines hold everywhere and the facts of a report be facts: `agent` finds the ureq
+//! agent of an endpoint, `exchange` sends and reads one message each, `connector` dials (`lookup`,
+//! `dial`, `session`), `wire` is the connection ureq sees (`socket`, `buffers`), `current` the attempt
+//! they all write into, and `failure` names what went wrong.
+
+mod agent;
+mod buffers;
+mod connector;
+mod current;
+mod deadline;
+mod dial;
+mod early;
+mod exchange;
+mod failure;
+mod lookup;
+mod platform;
+#[cfg(feature = "testing")]
+mod scripted;
+mod session;
+mod socket;
+mod tls;
+mod upload;
+mod wire;
+
+pub use agent::{AgentTransport, TransportConfig};
+pub use lookup::{LookupError, NameLookup, SystemLookup};
+#[cfg(feature = "testing")]
+pub use scripted::{Reply, ScriptedTransport, Seen};
+pub use tls::{Roots, TlsError, TlsSettings};
 
 use crate::decide::{Limits, Report};
 use http::{HeaderMap, Method};
@@ -30,7 +61,8 @@ pub struct Attempt<'a> {
 
 /// A request's body for one attempt.
 pub enum Outgoing<'a> {
-    /// No body: no framing header is sent.
+    /// No body. No framing header is sent, but `Content-Length: 0` with POST, PUT and PATCH, of
+    /// which servers expect a body (RFC 9110 section 8.6).
     Empty,
     /// These bytes (`Content-Length` is sent, also for none).
     Bytes(&'a [u8]),
@@ -59,4 +91,15 @@ pub trait Transport: Send + Sync {
     /// Makes one attempt, blocking no longer than its limits allow. The answer is there exactly when
     /// the report's ending is `Answered`.
     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>);
+
+    /// Says whether https can be spoken, before anything depends on it.
+    ///
+    /// # Errors
+    /// Why certificates cannot be verified.
+    fn require_tls(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// An endpoint is in use no longer: its idle connections can go.
+    fn forget(&self, _endpoint: u64) {}
 }

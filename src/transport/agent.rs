@@ -1,0 +1,148 @@
+//! The transport of production: one ureq agent for each endpoint.
+//!
+//! One agent each, because ureq's pool takes time quadratic in the connections it holds, and
+//! because dropping an agent is then a way to drop an endpoint's idle connections. Agents cost a
+//! microsecond and are made when first asked for. All of them share the names being looked up and
+//! the TLS configuration, so sessions resume across endpoints.
+//!
+//! Flow: attempt → agent of its endpoint → `exchange` → report. The map's lock is held to find an
+//! agent, never while it works.
+
+use super::connector::{Dialler, NoResolver, Shared};
+use super::current::Progress;
+use super::exchange::{exchange, sizes};
+use super::lookup::{NameLookup, Names, SystemLookup};
+use super::tls::TlsSettings;
+use super::{Answer, Attempt, Transport};
+use crate::decide::{Ending, Report};
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::Agent;
+
+/// How a transport connects and what it keeps.
+#[derive(Clone)]
+pub struct TransportConfig {
+    /// Whom to trust over TLS. `None`: https is refused. Default: the system's roots.
+    pub tls: Option<TlsSettings>,
+    /// Finds the addresses of names. Default: the system's resolver.
+    pub lookup: Arc<dyn NameLookup>,
+    /// An idle connection older than this is closed instead of used. Default: 15 s, shorter than
+    /// what common servers and load balancers allow.
+    pub idle_timeout: Duration,
+    /// Most idle connections kept for one endpoint. Default: 32.
+    pub max_idle_per_endpoint: usize,
+    /// Largest head of an answer, in bytes. Default: 64 KiB.
+    pub max_head: usize,
+}
+
+impl Default for TransportConfig {
+    fn default() -> Self {
+        TransportConfig {
+            tls: Some(TlsSettings::default()),
+            lookup: Arc::new(SystemLookup),
+            idle_timeout: Duration::from_secs(15),
+            max_idle_per_endpoint: 32,
+            max_head: 64 << 10,
+        }
+    }
+}
+
+impl fmt::Debug for TransportConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportConfig")
+            .field("tls", &self.tls.is_some())
+            .field("idle_timeout", &self.idle_timeout)
+            .field("max_idle_per_endpoint", &self.max_idle_per_endpoint)
+            .field("max_head", &self.max_head)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes attempts over real sockets.
+pub struct AgentTransport {
+    config: ureq::config::Config,
+    shared: Arc<Shared>,
+    agents: RwLock<HashMap<u64, Arc<Agent>>>,
+}
+
+impl fmt::Debug for AgentTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentTransport").field("endpoints", &self.agents.read().len()).finish()
+    }
+}
+
+impl AgentTransport {
+    /// A transport without any connection yet.
+    pub fn new(config: TransportConfig) -> Self {
+        let shared = Arc::new(Shared::new(Names::new(config.lookup.clone()), config.tls.clone()));
+        AgentTransport { config: ureq_config(&config), shared, agents: RwLock::default() }
+    }
+
+    /// Closes the idle connections of all endpoints. Connections in use are closed when their
+    /// exchange ends.
+    pub fn drop_idle(&self) {
+        let gone = std::mem::take(&mut *self.agents.write());
+        drop(gone);
+    }
+
+    fn agent(&self, endpoint: u64) -> Arc<Agent> {
+        if let Some(agent) = self.agents.read().get(&endpoint) {
+            return agent.clone();
+        }
+        let make = || {
+            let dialler = Dialler { shared: self.shared.clone(), server_name: None };
+            Arc::new(Agent::with_parts(self.config.clone(), dialler, NoResolver))
+        };
+        self.agents.write().entry(endpoint).or_insert_with(make).clone()
+    }
+}
+
+impl Transport for AgentTransport {
+    fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
+        let agent = self.agent(attempt.endpoint);
+        let progress = Arc::new(Progress::new(attempt.limits, attempt.fresh, sizes(&attempt)));
+        let result = progress.run(|| exchange(&agent, attempt, &progress));
+        let facts = progress.report();
+        match result {
+            Ok(answer) => (Report { ending: Ending::Answered, ..facts }, Some(answer)),
+            Err(failure) => {
+                let ending = Ending::Failed(failure.cause);
+                let (os_error, detail) = (failure.os_error, failure.detail);
+                (Report { ending, os_error, detail, ..facts }, None)
+            }
+        }
+    }
+
+    fn require_tls(&self) -> Result<(), String> {
+        self.shared.tls().map(|_| ()).map_err(|error| error.0)
+    }
+
+    /// Idle connections are closed, those in use when their exchange ends. Another attempt at the
+    /// endpoint starts anew.
+    fn forget(&self, endpoint: u64) {
+        let gone = self.agents.write().remove(&endpoint);
+        // Closing sockets is I/O; the lock is free again by now.
+        drop(gone);
+    }
+}
+
+/// ureq with everything off that it would decide by itself: proxies from the environment,
+/// redirects, statuses as errors, headers of its own, and timeouts (which cost a thread each).
+fn ureq_config(config: &TransportConfig) -> ureq::config::Config {
+    Agent::config_builder()
+        .proxy(None)
+        .max_redirects(0)
+        .http_status_as_error(false)
+        .allow_non_standard_methods(true)
+        .user_agent("")
+        .accept("")
+        .accept_encoding("")
+        .max_response_header_size(config.max_head)
+        .max_idle_connections(config.max_idle_per_endpoint)
+        .max_idle_connections_per_host(config.max_idle_per_endpoint)
+        .max_idle_age(config.idle_timeout)
+        .build()
+}

@@ -1,0 +1,234 @@
+//! The attempt a thread is working on: its limits, and the counters its report is made of.
+//!
+//! ureq offers no way to hand anything to a connector or to a connection from its pool, but calls
+//! both on the thread of the request. So the running attempt is kept in a thread-local; a
+//! connection takes hold of it at its first write and lets go when it becomes idle. The previous
+//! attempt comes back on leaving, also on a panic, because a body source may itself send a request.
+//!
+//! Flow: `exchange` makes it current → `connector` and `wire` write into it → the report.
+
+use super::buffers::Sizes;
+use super::deadline::Deadline;
+use crate::decide::{Limit, Limits, Phase, Report};
+use crate::sys;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Progress>>> = const { RefCell::new(None) };
+}
+
+/// The facts of an attempt as they become known. Atomics because ureq wants its transports to be
+/// `Sync`; one thread at a time writes them, and no order between them matters.
+#[derive(Debug)]
+pub(super) struct Progress {
+    limits: Limits,
+    fresh: bool,
+    sizes: Sizes,
+    phase: AtomicU8,
+    status: AtomicU16,
+    asked_to_send: AtomicBool,
+    answered_early: AtomicBool,
+    reused: AtomicBool,
+    sent: AtomicU64,
+    received: AtomicU64,
+    begun: OnceLock<Instant>,
+    head_after: OnceLock<Duration>,
+}
+
+const PHASES: [Phase; 10] = [
+    Phase::None,
+    Phase::Resolve,
+    Phase::ProxyConnect,
+    Phase::ProxyAuth,
+    Phase::Tunnel,
+    Phase::Connect,
+    Phase::Tls,
+    Phase::Send,
+    Phase::Head,
+    Phase::Body,
+];
+
+impl Progress {
+    /// An attempt not yet begun.
+    pub(super) fn new(limits: Limits, fresh: bool, sizes: Sizes) -> Self {
+        Progress {
+            limits,
+            fresh,
+            sizes,
+            phase: AtomicU8::new(Phase::None as u8),
+            status: AtomicU16::new(0),
+            asked_to_send: AtomicBool::new(false),
+            answered_early: AtomicBool::new(false),
+            reused: AtomicBool::new(false),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            begun: OnceLock::new(),
+            head_after: OnceLock::new(),
+        }
+    }
+
+    /// The attempt this thread is working on.
+    pub(super) fn current() -> Option<Arc<Progress>> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    /// Runs `work` with this attempt as the current one.
+    pub(super) fn run<R>(self: &Arc<Self>, work: impl FnOnce() -> R) -> R {
+        struct Restore(Option<Arc<Progress>>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0.take());
+            }
+        }
+        let _restore = Restore(CURRENT.replace(Some(self.clone())));
+        work()
+    }
+
+    /// Until when a connection must be there.
+    pub(super) fn to_connect(&self) -> Deadline {
+        Deadline::new(self.limits.connect_by, Limit::Connect)
+            .or_earlier(self.limits.until, Limit::Attempt)
+    }
+
+    /// Until when the attempt must be over.
+    pub(super) fn to_end(&self) -> Deadline {
+        Deadline::new(self.limits.until, Limit::Attempt)
+    }
+
+    /// Until when the next byte of the answer must be here, if it is asked for now.
+    pub(super) fn to_next_byte(&self) -> Deadline {
+        match self.limits.stall {
+            Some(stall) if self.phase() == Phase::Body => {
+                self.to_end().or_earlier(sys::now().checked_add(stall), Limit::Stall)
+            }
+            _ => self.to_end(),
+        }
+    }
+
+    /// Whether idle connections are to be left alone.
+    pub(super) fn fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// How large the request is.
+    pub(super) fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    /// A later phase began. Phases never go back.
+    pub(super) fn reach(&self, phase: Phase) {
+        self.phase.fetch_max(phase as u8, Relaxed);
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        PHASES[usize::from(self.phase.load(Relaxed))]
+    }
+
+    /// A connection was taken; `reused` if it is of an earlier exchange.
+    pub(super) fn obtained(&self, reused: bool) {
+        self.reused.store(reused, Relaxed);
+        self.reach(Phase::Send);
+    }
+
+    /// The connection is about to be asked to transmit bytes of the request (ruling R1).
+    pub(super) fn asked(&self) {
+        if !self.asked_to_send.swap(true, Relaxed) {
+            let _ = self.begun.set(sys::now());
+        }
+    }
+
+    pub(super) fn add_sent(&self, bytes: usize) {
+        self.sent.fetch_add(bytes as u64, Relaxed);
+    }
+
+    pub(super) fn add_received(&self, bytes: usize) {
+        self.received.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// A final answer began to arrive before the request was sent.
+    pub(super) fn answer_early(&self) {
+        self.answered_early.store(true, Relaxed);
+    }
+
+    pub(super) fn answered_early(&self) -> bool {
+        self.answered_early.load(Relaxed)
+    }
+
+    /// The head of the answer is complete.
+    pub(super) fn head_arrived(&self, status: u16) {
+        if let Some(begun) = self.begun.get() {
+            let _ = self.head_after.set(sys::now().saturating_duration_since(*begun));
+        }
+        self.status.store(status, Relaxed);
+        self.reach(Phase::Body);
+    }
+
+    /// The facts so far, as a report that says nothing of the ending yet.
+    pub(super) fn report(&self) -> Report {
+        let status = self.status.load(Relaxed);
+        Report {
+            phase: self.phase(),
+            status: (status != 0).then_some(status),
+            asked_to_send: self.asked_to_send.load(Relaxed),
+            bytes_sent: self.sent.load(Relaxed),
+            bytes_received: self.received.load(Relaxed),
+            reused: self.reused.load(Relaxed),
+            head_after: self.head_after.get().copied(),
+            ..Report::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress() -> Arc<Progress> {
+        Arc::new(Progress::new(Limits::default(), false, Sizes::default()))
+    }
+
+    fn is_current(it: &Arc<Progress>) -> bool {
+        Progress::current().is_some_and(|c| Arc::ptr_eq(&c, it))
+    }
+
+    #[test]
+    fn the_table_of_phases_follows_their_numbers() {
+        for (number, phase) in PHASES.iter().enumerate() {
+            assert_eq!(*phase as usize, number);
+        }
+    }
+
+    #[test]
+    fn a_nested_attempt_gives_the_thread_back_also_on_a_panic() {
+        let (outer, inner) = (progress(), progress());
+        outer.run(|| {
+            inner.run(|| assert!(is_current(&inner)));
+            assert!(is_current(&outer));
+            let panicked = std::panic::catch_unwind(|| inner.run(|| panic!("a body source")));
+            assert!(panicked.is_err());
+            assert!(is_current(&outer));
+        });
+        assert!(Progress::current().is_none());
+    }
+
+    #[test]
+    fn phases_never_go_back() {
+        let p = progress();
+        p.reach(Phase::Head);
+        p.reach(Phase::Send);
+        assert_eq!(p.phase(), Phase::Head);
+    }
+
+    #[test]
+    fn the_stall_limit_binds_only_the_body() {
+        let stall = Some(Duration::from_secs(1));
+        let p = Progress::new(Limits { stall, ..Limits::default() }, false, Sizes::default());
+        p.reach(Phase::Head);
+        assert_eq!(p.to_next_byte().at(), None);
+        p.reach(Phase::Body);
+        assert!(p.to_next_byte().at().is_some());
+    }
+}

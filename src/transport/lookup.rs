@@ -1,0 +1,309 @@
+//! Looks names up, on few threads and never for longer than asked.
+//!
+//! `getaddrinfo` cannot be interrupted, so it runs on a thread of its own and the caller waits for it
+//! with a deadline. At most eight such threads exist: a resolver that hangs must not eat a thread
+//! for each request. All who ask for one name at a time share one lookup.
+//!
+//! Only dialling asks; an IP literal is never looked up. Not here: a cache (idle connections are
+//! one already), the choice among addresses (`dial`).
+
+use super::deadline::Deadline;
+use super::failure::Failure;
+use super::platform;
+use crate::decide::Cause;
+use parking_lot::{Condvar, Mutex};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+
+/// Most lookups that run at a time.
+const MAX_LOOKUPS: usize = 8;
+
+/// Why a name has no addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LookupError {
+    /// The name does not exist, or has no address. The resolver is certain.
+    NameUnknown,
+    /// No answer: no resolver could be asked, or it failed.
+    Failed {
+        /// The operating system's error number, 0 where there is none.
+        os_error: i32,
+        /// A few words for people.
+        detail: Cow<'static, str>,
+    },
+}
+
+/// Finds the addresses of a name.
+///
+/// May block as long as it likes: it is called on a thread of its own. Closures of the same shape
+/// implement it.
+pub trait NameLookup: Send + Sync {
+    /// The addresses of `host`, with `port`, in the order in which to try them.
+    ///
+    /// # Errors
+    /// [`LookupError::NameUnknown`] only where the name certainly does not exist.
+    fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, LookupError>;
+}
+
+impl<F> NameLookup for F
+where
+    F: Fn(&str, u16) -> Result<Vec<SocketAddr>, LookupError> + Send + Sync,
+{
+    fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, LookupError> {
+        self(host, port)
+    }
+}
+
+/// The system's resolver, by `getaddrinfo`: hosts file, DNS and whatever else it is configured for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemLookup;
+
+impl NameLookup for SystemLookup {
+    fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, LookupError> {
+        use dns_lookup::{AddrInfoHints, SockType, getaddrinfo};
+        let hints = AddrInfoHints { socktype: SockType::Stream.into(), ..Default::default() };
+        match getaddrinfo(Some(host), None, Some(hints)) {
+            Ok(found) => {
+                let mut peers = Vec::new();
+                for entry in found.flatten() {
+                    let mut peer = entry.sockaddr;
+                    peer.set_port(port);
+                    if !peers.contains(&peer) {
+                        peers.push(peer);
+                    }
+                }
+                Ok(peers)
+            }
+            Err(e) => Err(certain_or_failed(e)),
+        }
+    }
+}
+
+/// Tells certainty from failure by the code of `getaddrinfo`.
+fn certain_or_failed(error: dns_lookup::LookupError) -> LookupError {
+    use dns_lookup::LookupErrorKind::{NoData, NoName};
+    match error.kind() {
+        NoName | NoData => LookupError::NameUnknown,
+        kind => LookupError::Failed {
+            // EAI_SYSTEM says that errno has the reason.
+            os_error: std::io::Error::from(error).raw_os_error().unwrap_or(0),
+            detail: format!("the name could not be looked up: {kind:?}").into(),
+        },
+    }
+}
+
+type Found = Result<Vec<SocketAddr>, LookupError>;
+
+/// A lookup under way, and those who wait for it.
+#[derive(Default)]
+struct Flight {
+    found: Mutex<Option<Found>>,
+    landed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    flights: HashMap<(String, u16), Arc<Flight>>,
+    /// Threads of a parent process do not exist in its child.
+    forks: u32,
+}
+
+/// Names and their lookups, shared by all endpoints of a transport.
+pub(super) struct Names {
+    source: Arc<dyn NameLookup>,
+    state: Arc<Mutex<State>>,
+}
+
+impl Names {
+    pub(super) fn new(source: Arc<dyn NameLookup>) -> Self {
+        Names { source, state: Arc::default() }
+    }
+
+    /// The addresses of `host`, which may be an IP literal.
+    pub(super) fn find(
+        &self,
+        host: &str,
+        port: u16,
+        deadline: Deadline,
+    ) -> Result<Vec<SocketAddr>, Failure> {
+        if let Some(ip) = literal(host) {
+            return Ok(vec![SocketAddr::new(ip, port)]);
+        }
+        let flight = self.join(host, port)?;
+        let mut found = flight.found.lock();
+        loop {
+            if let Some(found) = &*found {
+                return found.clone().and_then(some_address).map_err(failure);
+            }
+            match deadline.at() {
+                None => flight.landed.wait(&mut found),
+                Some(at) => {
+                    deadline.left()?;
+                    flight.landed.wait_until(&mut found, at);
+                }
+            }
+        }
+    }
+
+    /// The lookup of this name that is under way, or a new one.
+    fn join(&self, host: &str, port: u16) -> Result<Arc<Flight>, Failure> {
+        let key = (host.to_owned(), port);
+        let mut state = self.state.lock();
+        if state.forks != platform::forks() {
+            *state = State { forks: platform::forks(), ..State::default() };
+        }
+        if let Some(flight) = state.flights.get(&key) {
+            return Ok(flight.clone());
+        }
+        // Each flight has its thread, and leaves together with it.
+        if state.flights.len() >= MAX_LOOKUPS {
+            return Err(Failure::new(Cause::NameLookup, "too many names are being looked up"));
+        }
+        let flight = Arc::new(Flight::default());
+        let (ours, shared, source) = (flight.clone(), self.state.clone(), self.source.clone());
+        let name = key.clone();
+        thread::Builder::new()
+            .name("anyhost-lookup".into())
+            .spawn(move || {
+                let found = catch_unwind(AssertUnwindSafe(|| source.look_up(&name.0, name.1)))
+                    .unwrap_or_else(|_| {
+                        Err(LookupError::Failed {
+                            os_error: 0,
+                            detail: "the lookup panicked".into(),
+                        })
+                    });
+                shared.lock().flights.remove(&name);
+                *ours.found.lock() = Some(found);
+                ours.landed.notify_all();
+            })
+            .map_err(|e| Failure::of_system(&e))?;
+        state.flights.insert(key, flight.clone());
+        Ok(flight)
+    }
+}
+
+fn some_address(found: Vec<SocketAddr>) -> Found {
+    if found.is_empty() { Err(LookupError::NameUnknown) } else { Ok(found) }
+}
+
+fn failure(error: LookupError) -> Failure {
+    match error {
+        LookupError::NameUnknown => Failure::new(Cause::NameUnknown, "the name does not exist"),
+        LookupError::Failed { os_error, detail } => {
+            Failure { os_error, ..Failure::new(Cause::NameLookup, detail) }
+        }
+    }
+}
+
+/// The address that `host` spells out, with or without the brackets of a URL.
+pub(super) fn literal(host: &str) -> Option<IpAddr> {
+    bare(host).parse().ok()
+}
+
+/// A URL's host without the brackets of an IPv6 literal.
+pub(super) fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::Limit;
+    use crate::sys;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::time::Duration;
+
+    fn within(time: Duration) -> Deadline {
+        Deadline::new(Some(sys::now() + time), Limit::Connect)
+    }
+
+    const LONG: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn literals_are_never_looked_up() {
+        let names = Names::new(Arc::new(|_: &str, _| -> Found { panic!("asked") }));
+        let at = |host| names.find(host, 7, within(LONG)).unwrap();
+        assert_eq!(at("127.0.0.9"), [SocketAddr::from(([127, 0, 0, 9], 7))]);
+        assert_eq!(at("[::1]"), ["[::1]:7".parse().unwrap()]);
+    }
+
+    #[test]
+    fn those_who_ask_at_a_time_share_one_lookup() {
+        let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Barrier::new(2)));
+        let (count, closed) = (asked.clone(), gate.clone());
+        let names = Names::new(Arc::new(move |_: &str, port: u16| {
+            count.fetch_add(1, SeqCst);
+            closed.wait();
+            Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])
+        }));
+        // Nothing lands before the gate opens, so all of these are on one flight.
+        let flights: Vec<_> = (0..5).map(|_| names.join("a.test", 1).unwrap()).collect();
+        gate.wait();
+        for flight in flights {
+            let mut found = flight.found.lock();
+            while found.is_none() {
+                flight.landed.wait(&mut found);
+            }
+        }
+        assert_eq!(asked.load(SeqCst), 1);
+    }
+
+    #[test]
+    fn a_lookup_that_hangs_holds_nobody_and_eight_are_the_most() {
+        let gate = Arc::new(Barrier::new(MAX_LOOKUPS + 1));
+        let closed = gate.clone();
+        let names = Names::new(Arc::new(move |_: &str, _: u16| {
+            closed.wait();
+            Err(LookupError::NameUnknown)
+        }));
+        for n in 0..MAX_LOOKUPS {
+            let failure =
+                names.find(&format!("{n}.test"), 1, within(Duration::from_millis(5))).unwrap_err();
+            assert_eq!(failure.cause, Cause::TimedOut(Limit::Connect));
+        }
+        let refused = names.find("one-more.test", 1, within(LONG)).unwrap_err();
+        assert_eq!(refused.cause, Cause::NameLookup);
+        gate.wait();
+    }
+
+    #[test]
+    fn certainty_is_told_from_failure() {
+        let cause = |error: LookupError| {
+            Names::new(Arc::new(move |_: &str, _: u16| Err(error.clone())))
+                .find("a.test", 1, within(LONG))
+                .unwrap_err()
+                .cause
+        };
+        assert_eq!(cause(LookupError::NameUnknown), Cause::NameUnknown);
+        let failed = LookupError::Failed { os_error: 0, detail: "".into() };
+        assert_eq!(cause(failed), Cause::NameLookup);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn codes_decide_and_not_texts() {
+        let unknown = |code| {
+            certain_or_failed(dns_lookup::LookupError::new(code)) == LookupError::NameUnknown
+        };
+        assert!(unknown(libc::EAI_NONAME) && unknown(libc::EAI_NODATA));
+        for code in [libc::EAI_AGAIN, libc::EAI_FAIL, libc::EAI_SYSTEM, libc::EAI_MEMORY] {
+            assert!(!unknown(code), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_system_knows_localhost() {
+        let found = Names::new(Arc::new(SystemLookup)).find("localhost", 80, within(LONG)).unwrap();
+        assert!(found.iter().all(|a| a.ip().is_loopback() && a.port() == 80), "{found:?}");
+    }
+
+    #[test]
+    fn a_panic_of_the_lookup_is_a_failure() {
+        let names = Names::new(Arc::new(|_: &str, _: u16| -> Found { panic!("on purpose") }));
+        assert_eq!(names.find("a.test", 1, within(LONG)).unwrap_err().cause, Cause::NameLookup);
+    }
+}

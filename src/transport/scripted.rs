@@ -1,0 +1,583 @@
+//! A network made of words: what each server replies is written down, and time is virtual (R18).
+//!
+//! It is a transport like any other: it keeps the limits it is given and reports facts, so what a
+//! client makes of a refused connection or of a 503 is decided by the same code as over sockets.
+//! Every attempt is listed with what would have arrived at the server, so that a test can count there
+//! what must not happen twice, and not ask the client.
+//!
+//! Not here: connections. None is kept, and each reply is given whole; how bytes arrive is tested
+//! against real sockets.
+
+use super::{Answer, Attempt, Outgoing, Transport};
+use crate::decide::{Cause, Ending, Limit, Limits, Phase, Report};
+use crate::sys::{Clock as _, ManualClock};
+use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use http::{Method, StatusCode};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Servers by script, in the place of the network. Feature `testing`.
+///
+/// Each base URL has a list of replies. One attempt takes one reply, and the last one repeats. Time
+/// is that of [`clock`](ScriptedTransport::clock), which the client is to use as well: a reply that
+/// takes 30 ms moves it on by 30 ms, and one that takes longer than the attempt may, to the limit.
+///
+/// A clone is the same network: give one to the client and keep the other.
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use std::time::Duration;
+///
+/// let network = ScriptedTransport::new()
+///     .on("https://a.example", [Reply::refused()])
+///     .on("https://b.example", [Reply::ok("hello").takes(Duration::from_millis(30))]);
+/// let client = anyhost::Client::builder()
+///     .base_urls("https://a.example, https://b.example")
+///     .transport(network.clone())
+///     .clock(network.clock())
+///     .build()?;
+///
+/// let answer = client.post("/v1/orders").body("{}").send()?;
+/// assert_eq!(answer.text()?, "hello");
+/// assert_eq!(answer.elapsed(), Duration::from_millis(30));
+///
+/// let received = network.received_at("https://b.example");
+/// assert_eq!(received.len(), 1);
+/// assert_eq!((received[0].method.as_str(), received[0].body.as_slice()), ("POST", &b"{}"[..]));
+/// # Ok::<(), anyhost::Error>(())
+/// ```
+///
+/// # Panics
+///
+/// An attempt panics where no script covers its URL, and where nothing would ever end it: a mistake of
+/// the test that should not look like one of the network.
+#[derive(Clone, Default)]
+pub struct ScriptedTransport {
+    clock: ManualClock,
+    network: Arc<Mutex<Network>>,
+}
+
+#[derive(Default)]
+struct Network {
+    servers: Vec<Server>,
+    attempts: Vec<Seen>,
+    /// How many attempts before those were forgotten: one under way must not write into another's.
+    forgotten: usize,
+}
+
+impl Network {
+    /// Enters what became of an attempt, unless it is forgotten.
+    fn complete(&mut self, number: usize, sent: bool, body: Vec<u8>) {
+        let place = number.checked_sub(self.forgotten);
+        if let Some(seen) = place.and_then(|place| self.attempts.get_mut(place)) {
+            (seen.sent, seen.body) = (sent, body);
+        }
+    }
+}
+
+struct Server {
+    base: String,
+    replies: Vec<Reply>,
+    taken: usize,
+}
+
+/// One attempt, as the network saw it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Seen {
+    /// The method.
+    pub method: Method,
+    /// The absolute URL.
+    pub url: String,
+    /// Every header of the request but those of HTTP's framing.
+    pub headers: HeaderMap,
+    /// The body that arrived; empty where nothing was sent.
+    pub body: Vec<u8>,
+    /// Something of the request was sent: a server may have acted on it.
+    pub sent: bool,
+    /// It asked for a fresh connection: it is the replay after a stale one.
+    pub fresh: bool,
+    /// The limits it was under.
+    pub limits: Limits,
+    /// When it began, by [`ManualClock::elapsed`].
+    pub at: Duration,
+}
+
+impl ScriptedTransport {
+    /// A network without servers, on a clock of its own.
+    pub fn new() -> Self {
+        ScriptedTransport::default()
+    }
+
+    /// A server at this base URL, which gives these replies in turn and repeats the last. Of several
+    /// base URLs that fit a request the longest counts, so one path can have a script of its own.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no reply.
+    #[must_use]
+    pub fn on(self, base_url: &str, replies: impl IntoIterator<Item = Reply>) -> Self {
+        self.now_on(base_url, replies);
+        self
+    }
+
+    /// From now on: the same for a network in use, in the place of what it was to reply.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no reply.
+    pub fn now_on(&self, base_url: &str, replies: impl IntoIterator<Item = Reply>) {
+        let base = base_url.trim_end_matches('/').to_owned();
+        let replies: Vec<Reply> = replies.into_iter().collect();
+        assert!(!replies.is_empty(), "a script for {base} without a reply");
+        let servers = &mut self.network.lock().servers;
+        servers.retain(|server| server.base != base);
+        servers.push(Server { base, replies, taken: 0 });
+    }
+
+    /// The clock of this network, for the client to use as well.
+    pub fn clock(&self) -> ManualClock {
+        self.clock.clone()
+    }
+
+    /// Every attempt so far, in the order in which they began.
+    pub fn attempts(&self) -> Vec<Seen> {
+        self.network.lock().attempts.clone()
+    }
+
+    /// The attempts at this base URL, those included that came to no connection.
+    pub fn attempts_at(&self, base_url: &str) -> Vec<Seen> {
+        self.seen(base_url, |_| true)
+    }
+
+    /// The requests that arrived at this base URL, whole or in part.
+    pub fn received_at(&self, base_url: &str) -> Vec<Seen> {
+        self.seen(base_url, |seen| seen.sent)
+    }
+
+    /// Forgets the attempts so far. Replies stay where they are.
+    pub fn forget_attempts(&self) {
+        let network = &mut *self.network.lock();
+        network.forgotten += network.attempts.len();
+        network.attempts.clear();
+    }
+
+    fn seen(&self, base_url: &str, wanted: impl Fn(&Seen) -> bool) -> Vec<Seen> {
+        let base = base_url.trim_end_matches('/');
+        let network = self.network.lock();
+        let there =
+            network.attempts.iter().filter(|seen| is_below(&seen.url, base) && wanted(seen));
+        there.cloned().collect()
+    }
+
+    /// Lists the attempt, and gives its number and its reply.
+    fn take(&self, attempt: &Attempt<'_>, began: Duration) -> (usize, Reply) {
+        let network = &mut *self.network.lock();
+        let servers = network.servers.iter_mut().filter(|s| is_below(attempt.url, &s.base));
+        let Some(server) = servers.max_by_key(|server| server.base.len()) else {
+            panic!("no script covers {}: give it one with `on`", attempt.url);
+        };
+        let reply = server.replies[server.taken.min(server.replies.len() - 1)].clone();
+        server.taken += 1;
+        network.attempts.push(Seen {
+            method: attempt.method.clone(),
+            url: attempt.url.to_owned(),
+            headers: attempt.headers.clone(),
+            body: Vec::new(),
+            sent: false,
+            fresh: attempt.fresh,
+            limits: attempt.limits,
+            at: began,
+        });
+        (network.forgotten + network.attempts.len() - 1, reply)
+    }
+}
+
+/// Whether a URL is this base, or continues it with a path or a query.
+fn is_below(url: &str, base: &str) -> bool {
+    url.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+}
+
+impl Transport for ScriptedTransport {
+    fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
+        let (number, reply) = self.take(&attempt, self.clock.elapsed());
+        let mut play = Play {
+            clock: &self.clock,
+            now: self.clock.now(),
+            limits: attempt.limits,
+            max_body: attempt.max_body,
+            report: Report::new(),
+            sent: Vec::new(),
+        };
+        let head_only = attempt.method == Method::HEAD;
+        let ended = play.all(&reply, attempt.body, head_only);
+        self.network.lock().complete(number, play.report.asked_to_send, play.sent);
+        let (ending, answer) = match ended {
+            Ok(answer) => (Ending::Answered, Some(answer)),
+            Err(cause) => (Ending::Failed(cause), None),
+        };
+        (Report { ending, ..play.report }, answer)
+    }
+}
+
+/// Shows the base URLs.
+impl fmt::Debug for ScriptedTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let network = self.network.lock();
+        let bases: Vec<&str> = network.servers.iter().map(|server| &*server.base).collect();
+        f.debug_struct("ScriptedTransport").field("servers", &bases).finish_non_exhaustive()
+    }
+}
+
+/// What becomes of one attempt.
+///
+/// ```
+/// use anyhost::testing::Reply;
+/// use std::time::Duration;
+///
+/// let second = Duration::from_secs(1);
+/// let busy = Reply::status(503).retry_after(120 * second).body("later");
+/// let slow = Reply::ok("at last").connects_after(second).takes(2 * second);
+/// let broken = Reply::ok("half of it").breaks_off();
+/// ```
+#[derive(Clone)]
+pub struct Reply {
+    end: End,
+    connects_after: Duration,
+    takes: Duration,
+    meanwhile: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+#[derive(Clone)]
+enum End {
+    /// Before anything was sent; `None` never.
+    NoConnection(Phase, Option<Cause>),
+    /// After the request was sent; `None` never.
+    NoAnswer(Option<Cause>),
+    /// An idle connection that was already dead.
+    Stale,
+    Answer(Answer, Complete),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Complete {
+    Yes,
+    BreaksOff,
+    Stalls,
+}
+
+impl Reply {
+    /// An answer of this status, with no header and no body.
+    ///
+    /// # Panics
+    ///
+    /// For a status outside 100 to 999.
+    pub fn status(status: u16) -> Self {
+        assert!(StatusCode::from_u16(status).is_ok(), "{status} is no status");
+        let answer = Answer { status, headers: HeaderMap::new(), body: Vec::new() };
+        Reply::new(End::Answer(answer, Complete::Yes))
+    }
+
+    /// 200 with this body.
+    pub fn ok(body: impl Into<Vec<u8>>) -> Self {
+        Reply::status(200).body(body)
+    }
+
+    /// The connection is refused: nothing was sent.
+    pub fn refused() -> Self {
+        Reply::no_connection(Phase::Connect, Cause::Refused)
+    }
+
+    /// There is no route: nothing was sent.
+    pub fn unreachable() -> Self {
+        Reply::no_connection(Phase::Connect, Cause::Unreachable)
+    }
+
+    /// The name does not exist: nothing was sent, and a second look-up would say the same.
+    pub fn no_such_name() -> Self {
+        Reply::no_connection(Phase::Resolve, Cause::NameUnknown)
+    }
+
+    /// The certificate is not accepted: nothing was sent.
+    pub fn bad_certificate() -> Self {
+        Reply::no_connection(Phase::Tls, Cause::Certificate)
+    }
+
+    /// The connection is never made: the attempt ends at its connect limit, nothing was sent.
+    pub fn connect_times_out() -> Self {
+        Reply::new(End::NoConnection(Phase::Connect, None))
+    }
+
+    /// The request is sent and no answer comes: the attempt ends at its limit.
+    pub fn times_out() -> Self {
+        Reply::new(End::NoAnswer(None))
+    }
+
+    /// The request is sent, then the connection is reset. Nobody knows what the server did.
+    pub fn resets_after_sending() -> Self {
+        Reply::new(End::NoAnswer(Some(Cause::Reset)))
+    }
+
+    /// The request is sent, then the connection is closed. Nobody knows what the server did.
+    pub fn closes_after_sending() -> Self {
+        Reply::new(End::NoAnswer(Some(Cause::Closed)))
+    }
+
+    /// What comes back is not HTTP.
+    pub fn not_http() -> Self {
+        Reply::new(End::NoAnswer(Some(Cause::Protocol)))
+    }
+
+    /// The request goes out on an idle connection that has died; the replay on a fresh one, where
+    /// there is one, takes the next reply (ruling R2).
+    pub fn stale_connection() -> Self {
+        Reply::new(End::Stale)
+    }
+
+    /// Adds a header to an answer.
+    ///
+    /// # Panics
+    ///
+    /// For what no header can be, and where there is no answer.
+    #[must_use]
+    pub fn header(self, name: &str, value: &str) -> Self {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("the name of a header");
+        let value = HeaderValue::from_str(value).expect("the value of a header");
+        self.change(|answer, _| {
+            answer.headers.append(name, value);
+        })
+    }
+
+    /// The body of an answer. Not sent with HEAD.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no answer.
+    #[must_use]
+    pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
+        self.change(|answer, _| answer.body = body.into())
+    }
+
+    /// The header `Retry-After` of an answer, in whole seconds. Dates go by
+    /// [`header`](Reply::header).
+    ///
+    /// # Panics
+    ///
+    /// Where there is no answer.
+    #[must_use]
+    pub fn retry_after(self, wait: Duration) -> Self {
+        self.header(RETRY_AFTER.as_str(), &wait.as_secs().to_string())
+    }
+
+    /// The body breaks off before its end.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no answer.
+    #[must_use]
+    pub fn breaks_off(self) -> Self {
+        self.change(|_, complete| *complete = Complete::BreaksOff)
+    }
+
+    /// The body stops coming: the attempt ends at its stall limit, or at its own.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no answer.
+    #[must_use]
+    pub fn stalls(self) -> Self {
+        self.change(|_, complete| *complete = Complete::Stalls)
+    }
+
+    /// How long it takes, from the first byte sent to the end; of a connection that fails, until it
+    /// does.
+    ///
+    /// # Default
+    ///
+    /// No time.
+    #[must_use]
+    pub fn takes(mut self, time: Duration) -> Self {
+        self.takes = time;
+        self
+    }
+
+    /// How long it takes before that to have a connection.
+    ///
+    /// # Default
+    ///
+    /// No time.
+    #[must_use]
+    pub fn connects_after(mut self, time: Duration) -> Self {
+        self.connects_after = time;
+        self
+    }
+
+    /// Runs `what` while the attempt is under way, after its request was sent if it is: to change
+    /// something just then, or to hold several attempts there at once.
+    #[must_use]
+    pub fn meanwhile(mut self, what: impl Fn() + Send + Sync + 'static) -> Self {
+        self.meanwhile = Some(Arc::new(what));
+        self
+    }
+
+    fn new(end: End) -> Self {
+        let (connects_after, takes) = (Duration::ZERO, Duration::ZERO);
+        Reply { end, connects_after, takes, meanwhile: None }
+    }
+
+    fn no_connection(phase: Phase, cause: Cause) -> Self {
+        Reply::new(End::NoConnection(phase, Some(cause)))
+    }
+
+    fn change(mut self, change: impl FnOnce(&mut Answer, &mut Complete)) -> Self {
+        match &mut self.end {
+            End::Answer(answer, complete) => change(answer, complete),
+            _ => panic!("only an answer has headers and a body"),
+        }
+        self
+    }
+}
+
+/// Shows no body.
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = match &self.end {
+            End::NoConnection(_, cause) => format!("no connection ({cause:?})"),
+            End::NoAnswer(cause) => format!("no answer ({cause:?})"),
+            End::Stale => "stale connection".to_owned(),
+            End::Answer(answer, _) => answer.status.to_string(),
+        };
+        f.debug_struct("Reply")
+            .field("end", &end)
+            .field("takes", &self.takes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One attempt on its way through its reply.
+struct Play<'a> {
+    clock: &'a ManualClock,
+    /// The time of this attempt. Its own, so that attempts under way together take their time
+    /// together, however their threads take turns.
+    now: Instant,
+    limits: Limits,
+    max_body: u64,
+    report: Report,
+    sent: Vec<u8>,
+}
+
+impl Play<'_> {
+    fn all(&mut self, reply: &Reply, body: Outgoing<'_>, head_only: bool) -> Result<Answer, Cause> {
+        let meanwhile = || reply.meanwhile.iter().for_each(|run| run());
+        if let End::NoConnection(phase, cause) = reply.end {
+            self.report.phase = phase;
+            meanwhile();
+            self.wait(cause.map(|_| reply.takes), self.to_connect())?;
+            return Err(cause.unwrap_or(Cause::Local));
+        }
+        self.report.phase = Phase::Connect;
+        self.wait(Some(reply.connects_after), self.to_connect())?;
+        self.send(body)?;
+        meanwhile();
+        let began = self.now;
+        match &reply.end {
+            End::NoConnection(..) => unreachable!("returned above"),
+            End::Stale => {
+                self.report.reused = true;
+                self.wait(Some(reply.takes), self.to_end())?;
+                Err(Cause::Closed)
+            }
+            End::NoAnswer(cause) => {
+                self.wait(cause.map(|_| reply.takes), self.to_end())?;
+                Err(cause.unwrap_or(Cause::Local))
+            }
+            End::Answer(answer, complete) => {
+                self.wait(Some(reply.takes), self.to_end())?;
+                self.report.head_after = Some(self.now.saturating_duration_since(began));
+                self.read(answer, *complete, head_only)
+            }
+        }
+    }
+
+    fn send(&mut self, body: Outgoing<'_>) -> Result<(), Cause> {
+        self.report.phase = Phase::Send;
+        self.report.asked_to_send = true;
+        match body {
+            Outgoing::Empty => {}
+            Outgoing::Bytes(bytes) => self.sent.extend_from_slice(bytes),
+            Outgoing::Reader { source, length } => {
+                let read = source.read_to_end(&mut self.sent);
+                if read.is_err() || length.is_some_and(|length| length != self.sent.len() as u64) {
+                    return Err(Cause::BodySource);
+                }
+            }
+        }
+        self.report.bytes_sent = self.sent.len() as u64;
+        self.report.phase = Phase::Head;
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        answer: &Answer,
+        complete: Complete,
+        head_only: bool,
+    ) -> Result<Answer, Cause> {
+        self.report.phase = Phase::Body;
+        self.report.status = Some(answer.status);
+        let mut answer = answer.clone();
+        if head_only {
+            answer.body.clear();
+        }
+        // A head of any length at least: an answer began to arrive.
+        self.report.bytes_received = 1 + answer.body.len() as u64;
+        match complete {
+            Complete::Yes if answer.body.len() as u64 > self.max_body => Err(Cause::TooLarge),
+            Complete::Yes => Ok(answer),
+            Complete::BreaksOff => Err(Cause::Truncated),
+            Complete::Stalls => {
+                let stall = self.limits.stall.and_then(|stall| self.now.checked_add(stall));
+                self.wait(None, earlier((stall, Limit::Stall), self.to_end()))?;
+                Err(Cause::Local)
+            }
+        }
+    }
+
+    /// Lets time pass: `time`, or without end, but no further than the limit.
+    fn wait(
+        &mut self,
+        time: Option<Duration>,
+        limit: (Option<Instant>, Limit),
+    ) -> Result<(), Cause> {
+        let until = time.and_then(|time| self.now.checked_add(time));
+        let (stop, limit) = limit;
+        let (at, ended) = match (until, stop) {
+            (Some(until), None) => (until, Ok(())),
+            (Some(until), Some(stop)) if until <= stop => (until, Ok(())),
+            (_, Some(stop)) => (stop, Err(Cause::TimedOut(limit))),
+            (None, None) => panic!("nothing would ever end this attempt: give it a limit"),
+        };
+        self.now = at;
+        self.clock.reach(at);
+        ended
+    }
+
+    fn to_connect(&self) -> (Option<Instant>, Limit) {
+        earlier((self.limits.connect_by, Limit::Connect), self.to_end())
+    }
+
+    fn to_end(&self) -> (Option<Instant>, Limit) {
+        (self.limits.until, Limit::Attempt)
+    }
+}
+
+/// The earlier of two limits; of equal ones the first.
+fn earlier(a: (Option<Instant>, Limit), b: (Option<Instant>, Limit)) -> (Option<Instant>, Limit) {
+    match (a.0, b.0) {
+        (Some(first), Some(second)) if second < first => b,
+        (None, Some(_)) => b,
+        _ => a,
+    }
+}

@@ -1,0 +1,302 @@
+//! TLS over one socket: rustls driven by hand.
+//!
+//! rustls's own adapters hide a failed write until the next call and turn a peer's alert into a
+//! broken pipe. Here bytes are moved in the open: what rustls wants sent is kept in `outgoing`
+//! until the socket has taken it, and a failed write is followed by a look at what the peer said.
+//!
+//! Invariant: `taken <= filled <= arrived.len()`; `arrived[taken..filled]` is ciphertext that
+//! rustls has not seen, because it holds as much plaintext as it is willing to.
+
+use super::deadline::Deadline;
+use super::failure::Failure;
+use super::socket::Socket;
+use crate::decide::Cause;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+
+/// First and largest size of the ciphertext buffer: an ordinary answer, and two full records.
+const SMALL: usize = 4 << 10;
+const LARGE: usize = 36 << 10;
+
+/// A TLS session with a server.
+pub(super) struct Session {
+    tls: Box<ClientConnection>,
+    outgoing: Vec<u8>,
+    written: usize,
+    arrived: Vec<u8>,
+    taken: usize,
+    filled: usize,
+    /// A write failed: nothing more will be sent.
+    mute: bool,
+}
+
+impl Session {
+    /// Makes the handshake.
+    pub(super) fn handshake(
+        config: Arc<ClientConfig>,
+        name: ServerName<'static>,
+        socket: &mut Socket,
+        deadline: Deadline,
+    ) -> Result<Self, Failure> {
+        let tls = ClientConnection::new(config, name).map_err(|e| Failure::of_tls(&e))?;
+        let mut session = Session {
+            tls: Box::new(tls),
+            outgoing: Vec::new(),
+            written: 0,
+            arrived: Vec::new(),
+            taken: 0,
+            filled: 0,
+            mute: false,
+        };
+        match session.shake_hands(socket, deadline) {
+            Ok(()) => Ok(session),
+            // The peer may have told why before it hung up.
+            Err(failure) if is_hang_up(&failure) => {
+                Err(session.last_words(socket).unwrap_or(failure))
+            }
+            Err(failure) => {
+                // Tell the peer why; whether that arrives changes nothing.
+                let _ = session.flush(socket, deadline);
+                Err(failure)
+            }
+        }
+    }
+
+    fn shake_hands(&mut self, socket: &mut Socket, deadline: Deadline) -> Result<(), Failure> {
+        while self.tls.is_handshaking() || !self.is_flushed() {
+            // A stalled write is tried again: the socket looks at the deadline each time.
+            if self.flush(socket, deadline)?
+                && self.tls.is_handshaking()
+                && self.receive(socket, deadline)? == 0
+            {
+                return Err(Failure::closed());
+            }
+        }
+        Ok(())
+    }
+
+    /// Encrypts and sends some of `data`; without data, only sends what is still outgoing. `None`
+    /// if the socket took nothing for a while.
+    pub(super) fn write(
+        &mut self,
+        data: &[u8],
+        socket: &mut Socket,
+        deadline: Deadline,
+    ) -> Result<Option<usize>, Failure> {
+        if !self.flush(socket, deadline)? {
+            return Ok(None);
+        }
+        if data.is_empty() {
+            return Ok(Some(0));
+        }
+        let n = self.tls.writer().write(data).map_err(|e| Failure::of_connection(&e))?;
+        self.flush(socket, deadline)?;
+        Ok(Some(n))
+    }
+
+    /// Whether everything written has been handed to the socket.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.written == self.outgoing.len() && !self.tls.wants_write()
+    }
+
+    /// Reads plaintext, waiting for it until the deadline. 0 is the orderly end (close_notify).
+    pub(super) fn read(
+        &mut self,
+        buf: &mut [u8],
+        socket: &mut Socket,
+        deadline: Deadline,
+    ) -> Result<usize, Failure> {
+        loop {
+            if let Some(n) = self.plaintext(buf)? {
+                return Ok(n);
+            }
+            // Answers to key updates and the like. That they cannot be sent does not matter to
+            // what can be read.
+            if !self.mute && !self.is_flushed() {
+                match self.flush(socket, deadline) {
+                    Err(failure) if !is_hang_up(&failure) => return Err(failure),
+                    _ => {}
+                }
+            }
+            self.receive(socket, deadline)?;
+        }
+    }
+
+    /// Reads plaintext that has arrived without waiting; `None` if there is none.
+    pub(super) fn read_now(
+        &mut self,
+        buf: &mut [u8],
+        socket: &mut Socket,
+    ) -> Result<Option<usize>, Failure> {
+        loop {
+            if let Some(n) = self.plaintext(buf)? {
+                return Ok(Some(n));
+            }
+            if !self.receive_now(socket)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Whether nothing is there but session tickets: no data, no close_notify, no end.
+    pub(super) fn is_quiet(&mut self, socket: &mut Socket) -> bool {
+        matches!(self.read_now(&mut [0], socket), Ok(None)) && !self.mute
+    }
+
+    /// Gives large buffers back.
+    pub(super) fn shrink(&mut self) {
+        if self.taken == self.filled && self.arrived.len() > SMALL {
+            self.arrived = Vec::new();
+            (self.taken, self.filled) = (0, 0);
+        }
+        if self.outgoing.capacity() > SMALL && self.is_flushed() {
+            self.outgoing = Vec::new();
+            self.written = 0;
+        }
+    }
+
+    /// Plaintext that is ready, `Some(0)` after close_notify, `None` if more must arrive first.
+    fn plaintext(&mut self, buf: &mut [u8]) -> Result<Option<usize>, Failure> {
+        loop {
+            match self.tls.reader().read(buf) {
+                Ok(n) => return Ok(Some(n)),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
+                    return Err(Failure::new(Cause::Closed, "closed without close_notify"));
+                }
+                Err(e) => return Err(Failure::of_connection(&e)),
+            }
+            if self.taken == self.filled {
+                return Ok(None);
+            }
+            self.digest()?;
+        }
+    }
+
+    /// Waits for ciphertext and hands it to rustls. 0 is the end of the stream.
+    fn receive(&mut self, socket: &mut Socket, deadline: Deadline) -> Result<usize, Failure> {
+        let n = socket.read(self.room(), deadline)?;
+        self.arrive(n)?;
+        Ok(n)
+    }
+
+    fn receive_now(&mut self, socket: &mut Socket) -> Result<bool, Failure> {
+        match socket.read_now(self.room())? {
+            Some(n) => self.arrive(n).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Free space for ciphertext; asked for only when all that arrived was taken.
+    fn room(&mut self) -> &mut [u8] {
+        debug_assert!(self.taken == self.filled);
+        let size = match self.arrived.len() {
+            0 => SMALL,
+            // Filled by the last read: there is more where it came from.
+            n if n == self.filled && n < LARGE => LARGE,
+            n => n,
+        };
+        self.arrived.resize(size, 0);
+        &mut self.arrived
+    }
+
+    fn arrive(&mut self, n: usize) -> Result<(), Failure> {
+        (self.taken, self.filled) = (0, n);
+        if n == 0 {
+            // So rustls learns of the end of the stream.
+            let _ = self.tls.read_tls(&mut std::io::empty());
+        }
+        self.digest()
+    }
+
+    /// Hands rustls what it takes of the ciphertext. Stops with plaintext to be read.
+    fn digest(&mut self) -> Result<(), Failure> {
+        loop {
+            let state = self.tls.process_new_packets().map_err(|e| Failure::of_tls(&e))?;
+            let mut rest = &self.arrived[self.taken..self.filled];
+            if state.plaintext_bytes_to_read() > 0 || rest.is_empty() {
+                return Ok(());
+            }
+            match self.tls.read_tls(&mut rest) {
+                // After close_notify nothing more is taken, and nothing more matters.
+                Ok(0) => self.taken = self.filled,
+                Ok(n) => self.taken += n,
+                Err(_) => return Err(Failure::new(Cause::Tls, "a TLS message is too large")),
+            }
+        }
+    }
+
+    /// Sends what rustls has to send. `false` if the socket took nothing for a while.
+    fn flush(&mut self, socket: &mut Socket, deadline: Deadline) -> Result<bool, Failure> {
+        loop {
+            while self.written < self.outgoing.len() {
+                match socket.write(&self.outgoing[self.written..], deadline) {
+                    Ok(Some(n)) => self.written += n,
+                    Ok(None) => return Ok(false),
+                    Err(failure) => {
+                        self.mute = true;
+                        return Err(failure);
+                    }
+                }
+            }
+            self.outgoing.clear();
+            self.written = 0;
+            if !self.tls.wants_write() {
+                return Ok(true);
+            }
+            // Into memory first: one system call for several records, and std's vectored write
+            // would allow a SIGPIPE.
+            self.tls.write_tls(&mut self.outgoing).map_err(|e| Failure::of_connection(&e))?;
+        }
+    }
+
+    /// What a peer that hung up said before, if that explains it: an alert.
+    fn last_words(&mut self, socket: &mut Socket) -> Option<Failure> {
+        loop {
+            match self.receive_now(socket) {
+                Ok(true) if self.filled > 0 => {}
+                Ok(_) => return None,
+                Err(failure) if is_hang_up(&failure) => return None,
+                Err(failure) => return Some(failure),
+            }
+        }
+    }
+}
+
+fn is_hang_up(failure: &Failure) -> bool {
+    matches!(failure.cause, Cause::Reset | Cause::Closed | Cause::Unreachable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::Limit;
+    use crate::sys;
+    use crate::transport::tls::{Roots, TlsSettings, client_config};
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
+    #[test]
+    fn a_peers_last_words_explain_a_failed_write() {
+        let pem = rcgen::generate_simple_self_signed(["a.test".to_owned()]).unwrap().cert.pem();
+        let roots = Roots::Only(vec![pem.into_bytes()]);
+        let config = client_config(&TlsSettings { roots, ..TlsSettings::default() }).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket =
+            Socket::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap()).unwrap();
+
+        let (mut peer, _) = listener.accept().unwrap();
+        // A fatal alert, handshake_failure, and a reset before the first byte of ours is written.
+        peer.write_all(&[21, 3, 3, 0, 2, 2, 40]).unwrap();
+        socket2::SockRef::from(&peer).set_linger(Some(Duration::ZERO)).unwrap();
+        drop(peer);
+
+        let deadline = Deadline::new(Some(sys::now() + Duration::from_secs(10)), Limit::Connect);
+        let name = ServerName::try_from("a.test").unwrap();
+        let failure = Session::handshake(config, name, &mut socket, deadline).err().unwrap();
+        assert_eq!(failure.cause, Cause::Tls);
+        assert_eq!(failure.detail, "handshake alert: HandshakeFailure");
+    }
+}

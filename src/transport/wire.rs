@@ -1,0 +1,214 @@
+//! A connection as ureq sees it: bytes out, bytes in, still good for another exchange?
+//!
+//! It counts what an attempt's report is made of, keeps the attempt's deadlines, and repairs four
+//! things ureq leaves open: an answer that comes while the request is still being sent is found; a
+//! reset or a missing close_notify never looks like the end of a body; one system call tells
+//! whether an idle connection is alive; and a connection is never used in two processes.
+//!
+//! Flow: `connector` makes it → ureq writes, reads, and keeps it while idle → drop closes it. A
+//! connection belongs to the attempt that was current at its first write, until it is idle again.
+
+use super::buffers::{Growing, Sizes};
+use super::current::Progress;
+use super::deadline::Deadline;
+use super::early;
+use super::failure::Failure;
+use super::platform;
+use super::session::Session;
+use super::socket::Socket;
+use crate::decide::{Cause, Phase};
+use std::fmt;
+use std::sync::Arc;
+use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
+
+/// Most bytes taken in while looking for an early answer.
+const EARLY_INPUT: usize = 64 << 10;
+
+/// A connection to an endpoint.
+pub(super) struct Wire {
+    socket: Socket,
+    session: Option<Session>,
+    buffers: Growing,
+    /// The attempt it works for; none while idle.
+    progress: Option<Arc<Progress>>,
+    /// It has served an exchange before.
+    used: bool,
+    /// Something is left over, so no other exchange may follow.
+    spoiled: bool,
+    forks: u32,
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.session.is_some() { "Wire(tls)" } else { "Wire(plain)" })
+    }
+}
+
+impl Wire {
+    /// A connection just made; with `session` it speaks TLS.
+    pub(super) fn new(socket: Socket, session: Option<Session>, request: Sizes) -> Self {
+        let mut buffers = Growing::default();
+        buffers.expect(request);
+        Wire {
+            socket,
+            session,
+            buffers,
+            progress: None,
+            used: false,
+            spoiled: false,
+            forks: platform::forks(),
+        }
+    }
+
+    /// The attempt this connection works for: the current one, from its first write on.
+    fn bind(&mut self) -> Result<Arc<Progress>, Failure> {
+        if let Some(progress) = &self.progress {
+            return Ok(progress.clone());
+        }
+        let progress = Progress::current().ok_or_else(|| Failure::local("no attempt"))?;
+        progress.obtained(self.used);
+        self.used = true;
+        self.progress = Some(progress.clone());
+        Ok(progress)
+    }
+
+    fn send(&mut self, amount: usize, progress: &Progress) -> Result<(), Failure> {
+        let deadline = progress.to_end();
+        let amount = self.buffers.release(amount);
+        let mut sent = 0;
+        loop {
+            let step = {
+                let Wire { socket, session, buffers, .. } = self;
+                let data = &buffers.written(amount)[sent..];
+                match session {
+                    None => socket.write(data, deadline),
+                    Some(session) => session.write(data, socket, deadline),
+                }
+            };
+            let stopped = match step {
+                Ok(taken) => {
+                    let taken = taken.unwrap_or(0);
+                    progress.add_sent(taken);
+                    sent += taken;
+                    if sent == amount && self.session.as_ref().is_none_or(Session::is_flushed) {
+                        return Ok(());
+                    }
+                    None
+                }
+                Err(failure) if failure.cause == Cause::Reset => Some(failure),
+                Err(failure) => return Err(failure),
+            };
+            // The peer takes no more, for now or for ever: a blocking write falls short only when its
+            // time is over. The answer may be here already.
+            if self.look_for_answer(progress) {
+                self.spoiled = true;
+                progress.answer_early();
+                progress.reach(Phase::Head);
+                return Ok(());
+            }
+            if let Some(failure) = stopped {
+                return Err(failure);
+            }
+        }
+    }
+
+    /// Takes in what has arrived, until it is clear whether it is a final answer.
+    fn look_for_answer(&mut self, progress: &Progress) -> bool {
+        loop {
+            if early::begins_final_answer(self.buffers.input()) {
+                self.buffers.offer_input();
+                return true;
+            }
+            if self.buffers.input().len() >= EARLY_INPUT {
+                return false;
+            }
+            let Wire { socket, session, buffers, .. } = self;
+            let buf = buffers.input_append_buf();
+            let arrived = match session {
+                None => socket.read_now(buf),
+                Some(session) => session.read_now(buf, socket),
+            };
+            match arrived {
+                Ok(Some(n)) if n > 0 => {
+                    buffers.input_appended(n);
+                    progress.add_received(n);
+                }
+                // Ends and errors are for the next read to report, if there is one.
+                _ => return false,
+            }
+        }
+    }
+
+    fn receive(&mut self, progress: &Progress) -> Result<bool, Failure> {
+        let deadline: Deadline = progress.to_next_byte();
+        let Wire { socket, session, buffers, .. } = self;
+        let buf = buffers.input_append_buf();
+        let n = match session {
+            None => socket.read(buf, deadline),
+            Some(session) => session.read(buf, socket, deadline),
+        }?;
+        buffers.input_appended(n);
+        progress.add_received(n);
+        Ok(n > 0)
+    }
+}
+
+impl Transport for Wire {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), ureq::Error> {
+        let progress = self.bind().map_err(Failure::into_ureq)?;
+        if amount == 0 {
+            return Ok(());
+        }
+        progress.asked();
+        if progress.answered_early() {
+            return Ok(());
+        }
+        // The report says "asked" all the same: the safe side, and the exact one soon after.
+        if self.buffers.hold(amount) {
+            return Ok(());
+        }
+        self.send(amount, &progress).map_err(Failure::into_ureq)
+    }
+
+    fn await_input(&mut self, _: NextTimeout) -> Result<bool, ureq::Error> {
+        let progress = self.bind().map_err(Failure::into_ureq)?;
+        progress.reach(Phase::Head);
+        let in_body = progress.phase() == Phase::Body;
+        match self.receive(&progress) {
+            // In a body, ureq knows by its framing whether this end is one.
+            Ok(false) if !in_body => Err(Failure::closed().into_ureq()),
+            Ok(more) => Ok(more),
+            Err(failure) if in_body => Err(failure.in_body().into_ureq()),
+            Err(failure) => Err(failure.into_ureq()),
+        }
+    }
+
+    /// Asked twice: when an exchange is over, and when the next one wants the connection. Only the
+    /// second time is worth a system call.
+    fn is_open(&mut self) -> bool {
+        if self.progress.take().is_some() {
+            self.buffers.shrink();
+            if let Some(session) = &mut self.session {
+                session.shrink();
+            }
+            return !self.spoiled && self.buffers.input().is_empty();
+        }
+        let Some(next) = Progress::current() else { return false };
+        if next.fresh() || self.forks != platform::forks() {
+            return false;
+        }
+        self.buffers.expect(next.sizes());
+        match &mut self.session {
+            None => self.socket.is_quiet(),
+            Some(session) => session.is_quiet(&mut self.socket),
+        }
+    }
+
+    fn is_tls(&self) -> bool {
+        self.session.is_some()
+    }
+}
