@@ -1,0 +1,134 @@
+//! The body of a request, and whether it can be produced again.
+
+use std::fmt;
+use std::io::{self, Read};
+
+/// What a request carries.
+///
+/// Bytes can be sent again to another endpoint, and so can a source that rewinds. A plain reader
+/// can not: such a request makes one attempt, even where nothing of it was sent (ruling R1).
+///
+/// ```
+/// use anyhost::Body;
+///
+/// let text = Body::from("a=1");
+/// let file = Body::reader(std::io::Cursor::new(vec![0; 8]), Some(8));
+/// assert!(text.is_replayable() && !file.is_replayable());
+/// ```
+pub struct Body(Kind);
+
+enum Kind {
+    Empty,
+    Bytes(Box<dyn AsRef<[u8]> + Send>),
+    Reader { source: Box<dyn Read + Send>, length: Option<u64>, spent: bool },
+    Rewinding { source: Box<dyn Rewind>, length: Option<u64>, touched: bool },
+}
+
+/// A source of a body that can start over.
+pub trait Rewind: Read + Send {
+    /// Goes back to where the body begins. That is where the first byte was read, which need not be
+    /// the beginning of a file.
+    fn rewind(&mut self) -> io::Result<()>;
+}
+
+/// What one attempt sends.
+pub(crate) enum Source<'a> {
+    Empty,
+    Bytes(&'a [u8]),
+    Reader { source: &'a mut dyn Read, length: Option<u64> },
+}
+
+impl Body {
+    /// No body.
+    pub fn empty() -> Self {
+        Body(Kind::Empty)
+    }
+
+    /// Bytes that somebody owns: a `Vec`, an `Arc<[u8]>`, a memory map.
+    pub fn bytes(owner: impl AsRef<[u8]> + Send + 'static) -> Self {
+        Body(Kind::Bytes(Box::new(owner)))
+    }
+
+    /// What a reader gives, once. With a `length` exactly so many bytes are sent, and a reader that
+    /// gives fewer or more is an error ([`Status::BodySource`](crate::Status::BodySource)); without
+    /// one the body is sent in chunks until the reader ends.
+    pub fn reader(source: impl Read + Send + 'static, length: Option<u64>) -> Self {
+        Body(Kind::Reader { source: Box::new(source), length, spent: false })
+    }
+
+    /// What a source gives that can start over, so that the request may go to another endpoint.
+    pub fn rewinding(source: impl Rewind + 'static, length: Option<u64>) -> Self {
+        Body(Kind::Rewinding { source: Box::new(source), length, touched: false })
+    }
+
+    /// Whether it can be produced again.
+    pub fn is_replayable(&self) -> bool {
+        !matches!(self.0, Kind::Reader { .. })
+    }
+
+    /// A reader that has been read already: nothing can be sent of it any more.
+    pub(crate) fn is_spent(&self) -> bool {
+        matches!(self.0, Kind::Reader { spent: true, .. })
+    }
+
+    /// The body from its beginning, for one attempt.
+    pub(crate) fn source(&mut self) -> io::Result<Source<'_>> {
+        Ok(match &mut self.0 {
+            Kind::Empty => Source::Empty,
+            Kind::Bytes(bytes) => Source::Bytes((**bytes).as_ref()),
+            Kind::Reader { source, length, spent } => {
+                *spent = true;
+                Source::Reader { source, length: *length }
+            }
+            Kind::Rewinding { source, length, touched } => {
+                if std::mem::replace(touched, true) {
+                    source.rewind()?;
+                }
+                Source::Reader { source, length: *length }
+            }
+        })
+    }
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Body::empty()
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Body::bytes(bytes)
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Body::bytes(text)
+    }
+}
+
+impl From<&'static str> for Body {
+    fn from(text: &'static str) -> Self {
+        Body::bytes(text)
+    }
+}
+
+impl From<&'static [u8]> for Body {
+    fn from(bytes: &'static [u8]) -> Self {
+        Body::bytes(bytes)
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Empty => f.write_str("Body(empty)"),
+            Kind::Bytes(bytes) => write!(f, "Body({} bytes)", (**bytes).as_ref().len()),
+            Kind::Reader { length, .. } => write!(f, "Body(one-shot reader, length {length:?})"),
+            Kind::Rewinding { length, .. } => {
+                write!(f, "Body(rewinding reader, length {length:?})")
+            }
+        }
+    }
+}

@@ -1,0 +1,560 @@
+//! From settings to a client: everything is checked here, once, and no call fails for it later.
+
+use super::Client;
+use super::attempt::Attempt;
+use super::base_url::{BaseUrl, split_base_urls};
+use super::call_setters::call_setters;
+use super::callbacks::Callbacks;
+#[cfg(feature = "capi")]
+use super::callbacks::Observer;
+use super::endpoint::Endpoint;
+use super::error::{Error, Result};
+use super::event::Event;
+use super::headers;
+use super::options::{self, Applied};
+use super::preset;
+use super::response::Response;
+use super::roster::Roster;
+#[cfg(feature = "capi")]
+use super::roster::labels;
+use super::settings::{CallSettings, ClientSettings, Selection, TlsRoots};
+use super::shared::{Calls, Shared};
+use super::status::Status;
+use crate::decide::{
+    Advice, Backoff, BreakerSettings, PoolSettings, StatusSet, Verdict, WeightStrategy,
+    WhenNoneEligible,
+};
+use crate::sys::{Clock, Rng, SystemClock};
+use crate::transport::{
+    AgentTransport, NameLookup, Roots, TlsSettings, Transport, TransportConfig,
+};
+use http::HeaderMap;
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Makes a [`Client`].
+///
+/// A mistake is remembered and told by [`build`](ClientBuilder::build), the first one of several, so
+/// methods can be chained without a question mark at each.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let client = anyhost::Client::builder()
+///     .base_urls("https://api.example.com/v1, https://fallback.example.com/v1")
+///     .header("Accept", "application/json")
+///     .deadline(Duration::from_secs(4))
+///     .on_event(|event| eprintln!("{event}"))
+///     .build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
+#[must_use = "a builder does nothing until it builds"]
+pub struct ClientBuilder {
+    endpoints: Vec<Endpoint>,
+    headers: HeaderMap,
+    roots_pem: Vec<Vec<u8>>,
+    client: ClientSettings,
+    call: CallSettings,
+    callbacks: Callbacks,
+    transport: Option<Box<dyn Transport>>,
+    lookup: Option<Arc<dyn NameLookup>>,
+    clock: Option<Arc<dyn Clock>>,
+    mistake: Option<Error>,
+}
+
+impl ClientBuilder {
+    pub(crate) fn new() -> Self {
+        ClientBuilder {
+            endpoints: Vec::new(),
+            headers: HeaderMap::new(),
+            roots_pem: Vec::new(),
+            client: ClientSettings::default(),
+            call: CallSettings::default(),
+            callbacks: Callbacks::default(),
+            transport: None,
+            lookup: None,
+            clock: None,
+            mistake: None,
+        }
+    }
+
+    /// Adds endpoints, in this order: a comma-separated list; see
+    /// [`split_base_urls`]. Option `base_urls`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Url`] for an entry that is no base URL.
+    pub fn base_urls(self, list: &str) -> Self {
+        self.with(|builder| builder.add_base_urls(list))
+    }
+
+    /// Adds an endpoint.
+    pub fn endpoint(mut self, endpoint: Endpoint) -> Self {
+        self.add_endpoint(endpoint);
+        self
+    }
+
+    /// A header that every request carries, to whichever endpoint, and a request's own header of
+    /// that name takes the place of.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Argument`] for what no header can be.
+    pub fn header(self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.with(|builder| builder.add_header(name, value.as_ref(), false))
+    }
+
+    /// The same for a value that no text may ever show. Authorization, Cookie, Proxy-Authorization,
+    /// X-Api-Key, Api-Key and X-Auth-Token are secrets anyway (ruling R15).
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Argument`] for what no header can be.
+    pub fn secret_header(self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.with(|builder| builder.add_header(name, value.as_ref(), true))
+    }
+
+    /// Certificates to trust beside those of [`tls_roots`](ClientBuilder::tls_roots), as PEM.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::TlsMaterial`] from [`build`](ClientBuilder::build) for what is no certificate.
+    pub fn add_root_pem(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.trust(pem.into());
+        self
+    }
+
+    /// Whose certificates are trusted. Option `tls_roots`.
+    ///
+    /// # Default
+    ///
+    /// [`TlsRoots::System`].
+    pub fn tls_roots(mut self, roots: TlsRoots) -> Self {
+        self.client.tls_roots = roots;
+        self
+    }
+
+    /// How long a fallback stays preferred after a failover; zero = not at all. Option `hold_for`.
+    ///
+    /// # Default
+    ///
+    /// 5 minutes (seed 000, ruling R3).
+    pub fn hold_for(mut self, hold: Duration) -> Self {
+        self.client.hold_for = hold;
+        self
+    }
+
+    /// Answers that count against an endpoint: a fallback that gives one is not held (D-18). Option
+    /// `failure_statuses`.
+    ///
+    /// # Default
+    ///
+    /// `429,5xx` (seed 001).
+    pub fn failure_statuses(mut self, statuses: StatusSet) -> Self {
+        self.client.failure_statuses = statuses;
+        self
+    }
+
+    /// Allows https beside http among the endpoints. Option `allow_mixed_schemes`.
+    ///
+    /// # Default
+    ///
+    /// Off: a failover must not take a request, and its secrets, from an encrypted connection to one
+    /// that everybody can read.
+    pub fn allow_mixed_schemes(mut self, allow: bool) -> Self {
+        self.client.allow_mixed_schemes = allow;
+        self
+    }
+
+    /// Makes every random wait repeatable. Option `seed`.
+    ///
+    /// # Default
+    ///
+    /// Seeded by the system.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.client.seed = Some(seed);
+        self
+    }
+
+    /// How long an unused connection is kept; zero = every request opens its own. Option
+    /// `idle_timeout`.
+    ///
+    /// # Default
+    ///
+    /// 15 s, below what servers commonly grant.
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.client.idle_timeout = timeout;
+        self
+    }
+
+    /// How many unused connections are kept for each endpoint. Option `max_idle_per_endpoint`.
+    ///
+    /// # Default
+    ///
+    /// 8.
+    pub fn max_idle_per_endpoint(mut self, most: u32) -> Self {
+        self.client.max_idle_per_endpoint = most;
+        self
+    }
+
+    /// Tells every [`Event`], on the thread whose call caused it and never under a lock: it may use the
+    /// client. A panic in it changes nothing.
+    pub fn on_event(mut self, observer: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
+        self.callbacks.on_event = Some(Box::new(observer));
+        self
+    }
+
+    /// Asks this judge about every complete answer, before it counts: whether it is good, whatever
+    /// its status; the endpoint's fault, to be had elsewhere; or the caller's own. It runs on the
+    /// thread of the call, never under a lock, and sees the answer with the attempts before it.
+    ///
+    /// # Default
+    ///
+    /// None: [`failure_statuses`](ClientBuilder::failure_statuses) and
+    /// [`resend_statuses`](ClientBuilder::resend_statuses) decide (ruling R11).
+    ///
+    /// ```
+    /// use anyhost::{Client, Verdict};
+    ///
+    /// // A service that answers 200 with an error in its body.
+    /// let client = Client::builder()
+    ///     .base_urls("https://a.example, https://b.example")
+    ///     .judge(|answer| match answer.header("X-Error-Code") {
+    ///         None | Some("0") => Verdict::Default,
+    ///         Some(_) => Verdict::Fault,
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    pub fn judge(mut self, judge: impl Fn(&Response) -> Verdict + Send + Sync + 'static) -> Self {
+        self.callbacks.judge = Some(Box::new(judge));
+        self
+    }
+
+    /// Asks for advice after every attempt that was not good. [`Advice::Again`] moves on where the
+    /// client would stop, but only with a request that may go out again
+    /// ([`resend`](ClientBuilder::resend)), and within attempts, candidates and deadline (ruling R11).
+    ///
+    /// # Default
+    ///
+    /// None.
+    pub fn retry(mut self, retry: impl Fn(&Attempt) -> Advice + Send + Sync + 'static) -> Self {
+        self.callbacks.retry = Some(Box::new(retry));
+        self
+    }
+
+    /// How endpoints that name no priority are chosen. Option `selection`.
+    ///
+    /// # Default
+    ///
+    /// [`Selection::Ordered`] (seed 000).
+    pub fn selection(mut self, selection: Selection) -> Self {
+        self.client.selection = selection;
+        self
+    }
+
+    /// Guards each origin with a circuit breaker. Options `breaker`, `breaker_threshold`,
+    /// `breaker_base_delay`, `breaker_max_delay`, `breaker_jitter`.
+    ///
+    /// # Default
+    ///
+    /// Off. [`BreakerSettings::default`] has the numbers of seed 001.
+    pub fn breaker(mut self, settings: BreakerSettings) -> Self {
+        self.client.breaker = true;
+        self.client.breaker_threshold = settings.threshold();
+        self.client.breaker_base_delay = settings.backoff().base();
+        self.client.breaker_max_delay = settings.backoff().max();
+        self.client.breaker_jitter = settings.backoff().jitter();
+        self
+    }
+
+    /// What a call does when every circuit is open, or the rest disabled. Option
+    /// `when_none_eligible`.
+    ///
+    /// # Default
+    ///
+    /// [`WhenNoneEligible::FailFast`] (seed 001, ruling R8).
+    pub fn when_none_eligible(mut self, what: WhenNoneEligible) -> Self {
+        self.client.when_none_eligible = what;
+        self
+    }
+
+    /// How weights follow outcomes, in the place of `weight_increment` and `weight_divisor`.
+    ///
+    /// # Default
+    ///
+    /// [`WeightStrategy::agoda`] (seed 003): a success adds 1000, a failure divides by 10.
+    pub fn weight_strategy(mut self, strategy: WeightStrategy) -> Self {
+        self.client.weight_strategy = Some(strategy);
+        self
+    }
+
+    /// Whether an endpoint is left alone for as long as its 429 or 503 asks. Option
+    /// `honor_retry_after`.
+    ///
+    /// # Default
+    ///
+    /// On (ruling R10): later calls try the others first.
+    pub fn honor_retry_after(mut self, honor: bool) -> Self {
+        self.client.honor_retry_after = honor;
+        self
+    }
+
+    /// Bounds what repeats may cost over all calls, as `20%+1/s`. Option `retry_budget`.
+    ///
+    /// A resend after the request may have been received, a return to an endpoint, and a try of an
+    /// endpoint whose circuit is open cost one token each (ruling R20).
+    ///
+    /// # Default
+    ///
+    /// Off.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Option`] for another text.
+    pub fn retry_budget(self, text: &str) -> Self {
+        self.set("retry_budget", text)
+    }
+
+    /// Sets the options of a preset: `default`, `datatug`, `agoda`, `breaker`, `resilient`. What is
+    /// set after it takes its place.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Option`] for a name that there is not.
+    pub fn preset(self, name: &str) -> Self {
+        self.with(|builder| builder.set_preset(name))
+    }
+
+    /// Makes attempts in the place of the network; see [`inject`](crate::inject). The feature `testing`
+    /// has a scripted one, for tests of programs that use this crate (ruling R18).
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Box::new(transport));
+        self
+    }
+
+    /// Reads the time and waits, in the place of the machine's clock (ruling R18). The feature
+    /// `testing` has one that is moved by hand.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Looks names up in the place of the system's resolver.
+    pub fn lookup(mut self, lookup: impl NameLookup + 'static) -> Self {
+        self.lookup = Some(Arc::new(lookup));
+        self
+    }
+
+    /// Sets an option by name, as text; see [`options`](crate::options). The empty text of
+    /// `base_urls` adds nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Option`] for a name or a value that there is not.
+    pub fn set(self, option: &str, value: &str) -> Self {
+        self.with(|builder| builder.set_option(option, value))
+    }
+
+    call_setters!();
+
+    /// Makes the client.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake made before; [`Status::Config`] without an endpoint;
+    /// [`Status::Duplicate`] for two endpoints that are one after normalising, or one label twice;
+    /// [`Status::Downgrade`] for https beside http; [`Status::TlsMaterial`] where there is nothing
+    /// to verify a certificate with.
+    pub fn build(self) -> Result<Client> {
+        if let Some(mistake) = self.mistake {
+            return Err(mistake);
+        }
+        check_backoff(&self.call)?;
+        let settings = pool_settings(&self.client)?;
+        let roster = Roster::new(self.endpoints, &self.client)?;
+        let clock: Arc<dyn Clock> = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
+        let transport = match self.transport {
+            Some(transport) => transport,
+            None => transport(&self.client, self.roots_pem, self.lookup),
+        };
+        if roster.has_https() {
+            require_tls(&*transport)?;
+        }
+
+        let now = clock.now();
+        let rng = self.client.seed.map_or_else(Rng::random, Rng::seeded);
+        let state = roster.into_state(settings, rng, now);
+
+        let mut headers = self.headers;
+        for (name, value) in &mut headers {
+            if self.client.secret_headers.iter().any(|secret| secret == name.as_str()) {
+                value.set_sensitive(true);
+            }
+        }
+        Ok(Client {
+            shared: Arc::new(Shared {
+                headers,
+                client: self.client,
+                call: self.call,
+                state: Mutex::new(state),
+                clock,
+                transport,
+                callbacks: self.callbacks,
+                calls: Calls::default(),
+            }),
+        })
+    }
+
+    pub(crate) fn set_option(&mut self, option: &str, value: &str) -> Result<()> {
+        match options::set_client(&mut self.client, &mut self.call, option, value)? {
+            Applied::Done => Ok(()),
+            Applied::BaseUrls => self.add_base_urls(value),
+        }
+    }
+
+    pub(crate) fn set_preset(&mut self, name: &str) -> Result<()> {
+        preset::apply(&mut self.client, &mut self.call, name)
+    }
+
+    /// Sets an option back to its default.
+    #[cfg(feature = "capi")]
+    pub(crate) fn unset_option(&mut self, option: &str) -> Result<()> {
+        self.set_option(option, options::default_of(option)?)
+    }
+
+    pub(crate) fn add_endpoint(&mut self, endpoint: Endpoint) {
+        self.endpoints.push(endpoint);
+    }
+
+    /// The endpoint of this label, or of this base URL as it was given.
+    #[cfg(feature = "capi")]
+    pub(crate) fn endpoint_mut(&mut self, key: &str) -> Option<&mut Endpoint> {
+        let labels = labels(&self.endpoints).unwrap_or_default();
+        let place = (labels.iter().position(|label| **label == *key))
+            .or_else(|| self.endpoints.iter().position(|endpoint| endpoint.base.given() == key))?;
+        self.endpoints.get_mut(place)
+    }
+
+    pub(crate) fn trust(&mut self, pem: Vec<u8>) {
+        self.roots_pem.push(pem);
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) fn observe(&mut self, observer: Observer) {
+        self.callbacks.on_event = Some(observer);
+    }
+
+    /// Keeps a mistake for [`build`](ClientBuilder::build), if it is the first.
+    pub(crate) fn remember(&mut self, mistake: Error) {
+        self.mistake.get_or_insert(mistake);
+    }
+
+    fn add_base_urls(&mut self, list: &str) -> Result<()> {
+        for entry in split_base_urls(list) {
+            let base = BaseUrl::parse(entry).map_err(|why| {
+                Error::of_option(Status::Url, "base_urls", format!("option `base_urls`: {why}"))
+            })?;
+            self.endpoints.push(Endpoint::of(base));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn add_header(&mut self, name: &str, value: &[u8], secret: bool) -> Result<()> {
+        let (name, value) = headers::parse(name.as_bytes(), value, secret)?;
+        self.headers.append(name, value);
+        Ok(())
+    }
+
+    fn change(
+        self,
+        option: &'static str,
+        change: impl Fn(&mut CallSettings) -> Result<(), String>,
+    ) -> Self {
+        self.with(|builder| change(&mut builder.call).map_err(|why| options::invalid(option, why)))
+    }
+
+    fn with(mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Self {
+        if let Err(mistake) = f(&mut self) {
+            self.remember(mistake);
+        }
+        self
+    }
+}
+
+/// What was set one by one has to go together.
+pub(super) fn check_backoff(call: &CallSettings) -> Result<Backoff> {
+    Backoff::new(call.backoff_base, call.backoff_max, true).map_err(|why| {
+        let why = format!("options `backoff_base` and `backoff_max`: {why}");
+        Error::of_option(Status::Config, "backoff_base", why)
+    })
+}
+
+fn pool_settings(client: &ClientSettings) -> Result<PoolSettings> {
+    let breaker = BreakerSettings::new(
+        client.breaker_threshold,
+        client.breaker_base_delay,
+        client.breaker_max_delay,
+        client.breaker_jitter,
+    )
+    .map_err(|why| {
+        Error::of_option(Status::Config, "breaker", format!("option `breaker`: {why}"))
+    })?;
+    let strategy = match client.weight_strategy {
+        Some(strategy) => strategy,
+        None => WeightStrategy::add_or_divide(client.weight_increment, client.weight_divisor)
+            .map_err(|why| {
+                let why = format!("option `weight_divisor`: {why}");
+                Error::of_option(Status::Config, "weight_divisor", why)
+            })?,
+    };
+    Ok(PoolSettings {
+        breaker: client.breaker.then_some(breaker),
+        strategy,
+        weighted: client.selection == Selection::Weighted,
+        honor_retry_after: client.honor_retry_after,
+        budget: client.retry_budget,
+    })
+}
+
+fn transport(
+    settings: &ClientSettings,
+    roots_pem: Vec<Vec<u8>>,
+    lookup: Option<Arc<dyn NameLookup>>,
+) -> Box<dyn Transport> {
+    let mut config = TransportConfig {
+        tls: Some(TlsSettings {
+            roots: match settings.tls_roots {
+                TlsRoots::System => Roots::System,
+                TlsRoots::None => Roots::Only(Vec::new()),
+            },
+            extra_roots_pem: roots_pem,
+        }),
+        idle_timeout: settings.idle_timeout,
+        max_idle_per_endpoint: settings.max_idle_per_endpoint as usize,
+        ..TransportConfig::default()
+    };
+    if let Some(lookup) = lookup {
+        config.lookup = lookup;
+    }
+    Box::new(AgentTransport::new(config))
+}
+
+/// Finds out now, and not in the first call, whether certificates can be verified.
+pub(super) fn require_tls(transport: &dyn Transport) -> Result<()> {
+    transport.require_tls().map_err(|why| Error::of_option(Status::TlsMaterial, "tls_roots", why))
+}
+
+/// Shows no header values.
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder")
+            .field("endpoints", &self.endpoints)
+            .field("client", &self.client)
+            .field("call", &self.call)
+            .field("mistake", &self.mistake)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,256 @@
+//! The settings of a call as methods, the same on the client's builder and on a request.
+
+/// Writes the methods into the `impl` of a type that has
+/// `fn change(self, option: &'static str, change: impl Fn(&mut CallSettings) -> Result<(), String>)`.
+macro_rules! call_setters {
+    () => {
+        /// Most attempts of a call; 0 = until each endpoint had its
+        /// [`attempts_per_endpoint`](Self::attempts_per_endpoint). Replays of a stale connection
+        /// (ruling R2) are not counted. Option `max_attempts`.
+        ///
+        /// # Default
+        ///
+        /// 0: two base URLs give at most two attempts.
+        pub fn max_attempts(self, most: u32) -> Self {
+            self.change("max_attempts", move |call| {
+                call.max_attempts = (most > 0).then_some(most);
+                Ok(())
+            })
+        }
+
+        /// Most attempts at one endpoint. Option `attempts_per_endpoint`.
+        ///
+        /// With more than 1 the call comes back to endpoints it has tried, when all others were
+        /// tried as often, after a random wait of up to [`backoff_base`](Self::backoff_base), then
+        /// twice that and so on up to [`backoff_max`](Self::backoff_max). It never comes back to
+        /// one whose name does not exist.
+        ///
+        /// # Default
+        ///
+        /// 1 (seed 000): another host is a better bet than the same one again.
+        ///
+        /// # Errors
+        ///
+        /// [`Status::Option`](crate::Status::Option) for 0.
+        pub fn attempts_per_endpoint(self, most: u32) -> Self {
+            self.change("attempts_per_endpoint", move |call| {
+                if most == 0 {
+                    return Err("an endpoint gets at least 1 attempt".to_owned());
+                }
+                call.attempts_per_endpoint = most;
+                Ok(())
+            })
+        }
+
+        /// Which requests may go out again after a server may have received them. Option `resend`.
+        ///
+        /// # Default
+        ///
+        /// [`Resend::Safe`](crate::Resend::Safe): GET and HEAD (seed 000, ruling R1).
+        pub fn resend(self, resend: crate::Resend) -> Self {
+            self.change("resend", move |call| {
+                call.resend = resend;
+                Ok(())
+            })
+        }
+
+        /// Answers after which a request that [`resend`](Self::resend) allows moves on to the next
+        /// endpoint. After 521, 523 and an early 522 every request does (ruling R1). Option
+        /// `resend_statuses`.
+        ///
+        /// # Default
+        ///
+        /// `502-504,520-523,525-526` (seed 000). Not 500, which is the application's own answer, and
+        /// not 524, after which the origin may still be at work.
+        pub fn resend_statuses(self, statuses: crate::StatusSet) -> Self {
+            self.change("resend_statuses", move |call| {
+                call.resend_statuses = statuses;
+                Ok(())
+            })
+        }
+
+        /// First ceiling of the random wait before the call comes back to an endpoint; it doubles
+        /// each time. Option `backoff_base`.
+        ///
+        /// # Default
+        ///
+        /// 50 ms (seed 002). With 3 attempts at one endpoint the waits are below 50 and 100 ms.
+        pub fn backoff_base(self, base: std::time::Duration) -> Self {
+            self.change("backoff_base", move |call| {
+                call.backoff_base = base;
+                Ok(())
+            })
+        }
+
+        /// Highest ceiling of that wait. Option `backoff_max`.
+        ///
+        /// # Default
+        ///
+        /// 1 s (seed 002).
+        pub fn backoff_max(self, max: std::time::Duration) -> Self {
+            self.change("backoff_max", move |call| {
+                call.backoff_max = max;
+                Ok(())
+            })
+        }
+
+        /// To obtain a connection (name lookup, TCP and TLS together) on every attempt but the last;
+        /// `None` = no limit. Option `connect_timeout`.
+        ///
+        /// Never more than the attempt's limit, nor than half of what is left of the
+        /// [`deadline`](Self::deadline): with 4 s left it is 2 s, with 3 s left 1.5 s, so that
+        /// an endpoint which swallows connections leaves time for the next (ruling R3).
+        ///
+        /// # Default
+        ///
+        /// 2 s (seed 000).
+        ///
+        /// # Errors
+        ///
+        /// [`Status::Option`](crate::Status::Option) for zero.
+        pub fn connect_timeout(self, limit: impl Into<Option<std::time::Duration>>) -> Self {
+            let limit = limit.into();
+            self.change("connect_timeout", move |call| {
+                call.connect_timeout = crate::client::settings::not_zero(limit)?;
+                Ok(())
+            })
+        }
+
+        /// The same on the last attempt, after which nothing could follow. Option
+        /// `connect_timeout_last`.
+        ///
+        /// # Default
+        ///
+        /// `None` (seed 000): there is nothing to save time for. The attempt's limit and the
+        /// deadline still bind.
+        ///
+        /// # Errors
+        ///
+        /// [`Status::Option`](crate::Status::Option) for zero.
+        pub fn connect_timeout_last(self, limit: impl Into<Option<std::time::Duration>>) -> Self {
+            let limit = limit.into();
+            self.change("connect_timeout_last", move |call| {
+                call.connect_timeout_last = crate::client::settings::not_zero(limit)?;
+                Ok(())
+            })
+        }
+
+        /// How long one attempt may take, from its start to the last byte of the answer: a
+        /// `Duration`, a [`Timeout`](crate::Timeout), or a policy of your own. Option
+        /// `attempt_timeout`.
+        ///
+        /// # Default
+        ///
+        /// 5 s for each attempt (seed 002).
+        ///
+        /// # Errors
+        ///
+        /// [`Status::Option`](crate::Status::Option) for a limit of zero.
+        pub fn attempt_timeout(self, timeout: impl crate::IntoTimeoutPolicy) -> Self {
+            let policy = timeout.into_timeout_policy().map(crate::client::settings::Policy::custom);
+            self.change("attempt_timeout", move |call| {
+                call.attempt_timeout = policy.as_ref().map_err(ToString::to_string)?.clone();
+                Ok(())
+            })
+        }
+
+        /// For the whole call: attempts, waits and body; `None` = no limit. Option `deadline`.
+        ///
+        /// When it passes, the call ends with the last complete answer, if there was one, or with
+        /// [`Status::Deadline`](crate::Status::Deadline). An attempt it cuts short is held against
+        /// nobody.
+        ///
+        /// # Default
+        ///
+        /// `None`: the attempts' own limits bound a call, with two endpoints to about 10 s.
+        ///
+        /// # Errors
+        ///
+        /// [`Status::Option`](crate::Status::Option) for zero.
+        pub fn deadline(self, limit: impl Into<Option<std::time::Duration>>) -> Self {
+            let limit = limit.into();
+            self.change("deadline", move |call| {
+                call.deadline = crate::client::settings::not_zero(limit)?;
+                Ok(())
+            })
+        }
+
+        /// Longest wait for the next byte of the answer's body; `None` = no limit. Option
+        /// `stall_timeout`.
+        ///
+        /// # Default
+        ///
+        /// 30 s. It matters where [`attempt_timeout`](Self::attempt_timeout) is longer or off.
+        ///
+        /// # Errors
+        ///
+        /// [`Status::Option`](crate::Status::Option) for zero.
+        pub fn stall_timeout(self, limit: impl Into<Option<std::time::Duration>>) -> Self {
+            let limit = limit.into();
+            self.change("stall_timeout", move |call| {
+                call.stall_timeout = crate::client::settings::not_zero(limit)?;
+                Ok(())
+            })
+        }
+
+        /// An answer outside 200 to 299 is an error, [`Status::Rejected`](crate::Status::Rejected),
+        /// which keeps the answer. Option `require_success`.
+        ///
+        /// # Default
+        ///
+        /// Off: an answer is an answer.
+        pub fn require_success(self, require: bool) -> Self {
+            self.change("require_success", move |call| {
+                call.require_success = require;
+                Ok(())
+            })
+        }
+
+        /// Answers that are an error, [`Status::Rejected`](crate::Status::Rejected), which keeps
+        /// status, headers, up to 64 KiB of the body, and the wait. Option `error_statuses`.
+        ///
+        /// # Default
+        ///
+        /// None: an answer is an answer (ruling R19).
+        pub fn error_statuses(self, statuses: crate::StatusSet) -> Self {
+            self.change("error_statuses", move |call| {
+                call.error_statuses = statuses;
+                Ok(())
+            })
+        }
+
+        /// Largest body of an answer in bytes. A larger one is
+        /// [`Status::TooLarge`](crate::Status::TooLarge), and never tried elsewhere. Option
+        /// `max_body`.
+        ///
+        /// # Default
+        ///
+        /// 64 MiB: an answer is read into memory whole.
+        pub fn max_body(self, bytes: u64) -> Self {
+            self.change("max_body", move |call| {
+                call.max_body = bytes;
+                Ok(())
+            })
+        }
+
+        /// The `User-Agent` header, where none is set by hand. Option `user_agent`.
+        ///
+        /// # Default
+        ///
+        /// `anyhost/x.y.z`.
+        ///
+        /// # Errors
+        ///
+        /// [`Status::Option`](crate::Status::Option) for what no header can carry.
+        pub fn user_agent(self, text: &str) -> Self {
+            let value = http::HeaderValue::from_str(text);
+            self.change("user_agent", move |call| {
+                let value = value.as_ref().map_err(|_| "no header can carry this text")?;
+                call.user_agent = value.clone();
+                Ok(())
+            })
+        }
+    };
+}
+
+pub(crate) use call_setters;

@@ -1,0 +1,121 @@
+//! An endpoint as the caller describes it.
+
+use super::base_url::BaseUrl;
+use super::error::{Error, Result};
+use super::headers;
+use super::status::Status;
+use http::HeaderMap;
+use std::fmt;
+
+/// One base URL of the service, with what is special about it.
+///
+/// ```
+/// use anyhost::{Client, Endpoint};
+///
+/// let client = Client::builder()
+///     .endpoint(Endpoint::new("https://a.example/v1")?.label("main"))
+///     .endpoint(Endpoint::new("https://b.example/v1")?.secret_header("X-Api-Key", "of b")?)
+///     .build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Endpoint {
+    pub(crate) base: BaseUrl,
+    pub(crate) label: Option<String>,
+    pub(crate) priority: Option<u32>,
+    pub(crate) weight: Option<u32>,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Endpoint {
+    /// The endpoint at this base URL: `https` or `http`, a host, perhaps a port and a path. User
+    /// info in it is Basic authentication for this endpoint alone (ruling R15).
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Url`] for what is no such URL, and for one with a query or a fragment.
+    pub fn new(url: &str) -> Result<Self> {
+        let base = BaseUrl::parse(url)
+            .map_err(|why| Error::of_option(Status::Url, "url", format!("endpoint {why}")))?;
+        Ok(Endpoint::of(base))
+    }
+
+    pub(crate) fn of(base: BaseUrl) -> Self {
+        let mut headers = HeaderMap::new();
+        if let Some(basic) = base.basic_auth() {
+            let (name, value) = headers::parse(b"authorization", basic.as_bytes(), true)
+                .expect("base64 is a header value");
+            headers.insert(name, value);
+        }
+        Endpoint { base, label: None, priority: None, weight: None, headers }
+    }
+
+    /// What it is called in attempts, events and errors.
+    ///
+    /// # Default
+    ///
+    /// Its origin, `scheme://host:port`; with the base path where two endpoints share an origin.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Its place in the order: lower numbers are tried first.
+    ///
+    /// # Default
+    ///
+    /// Its place in the list, from 0; with [`Selection::Weighted`](crate::Selection) 0 for all.
+    pub fn priority(mut self, priority: u32) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Its share among endpoints of the same priority: the weight at the start, and the most it can
+    /// become. From 1 to `weight_max`.
+    ///
+    /// # Default
+    ///
+    /// `weight_max`, which is 1000 (seed 003).
+    pub fn weight(mut self, weight: u32) -> Self {
+        self.weight = Some(weight);
+        self
+    }
+
+    /// A header that every request to this endpoint carries, and no request to another one. It takes
+    /// the place of the client's header of that name; the request's own takes the place of this.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Argument`] for what no header can be.
+    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self> {
+        self.add_header(name, value.as_ref(), false)?;
+        Ok(self)
+    }
+
+    /// The same for a value that no text may ever show.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Argument`] for what no header can be.
+    pub fn secret_header(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self> {
+        self.add_header(name, value.as_ref(), true)?;
+        Ok(self)
+    }
+
+    pub(crate) fn add_header(&mut self, name: &str, value: &[u8], secret: bool) -> Result<()> {
+        let (name, value) = headers::parse(name.as_bytes(), value, secret)?;
+        self.headers.append(name, value);
+        Ok(())
+    }
+}
+
+/// Shows no user info and no header.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("url", &self.base)
+            .field("label", &self.label)
+            .field("priority", &self.priority)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,216 @@
+//! What goes wrong, in building a client or in a call.
+
+use super::attempt::Attempt;
+use super::response::Response;
+use super::status::Status;
+use crate::decide::{Delivery, Phase, Reason, State};
+use std::fmt;
+use std::time::Duration;
+
+/// An error of this crate: one word wide, and everything known about it inside.
+///
+/// [`status`](Error::status) says what kind it is. An error of a call also says what is certain about
+/// the delivery of the request and lists every attempt; one of building names the option or argument
+/// and its value. No text of it shows user info, a query or the value of a secret header.
+///
+/// ```
+/// let error = anyhost::Client::new("https://a.example, gopher://b.example").unwrap_err();
+/// assert_eq!(error.status(), anyhost::Status::Url);
+/// assert_eq!(error.option(), Some("base_urls"));
+/// ```
+pub struct Error(Box<Inner>);
+
+/// The result of what may fail in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+struct Inner {
+    status: Status,
+    option: Option<String>,
+    message: String,
+    attempts: Vec<Attempt>,
+    refused: Vec<Refusal>,
+    answer: Option<Response>,
+}
+
+/// Why an endpoint may not be tried now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its label.
+    pub endpoint: String,
+    /// Its state.
+    pub state: State,
+    /// Why it is in it.
+    pub reason: Reason,
+    /// How long it will be; zero where it takes more than time.
+    pub wait: Duration,
+}
+
+/// How much of a rejected answer's body an error keeps.
+const KEPT_BODY: usize = 64 * 1024;
+
+impl Error {
+    pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner {
+            status,
+            option: None,
+            message: message.into(),
+            attempts: Vec::new(),
+            refused: Vec::new(),
+            answer: None,
+        }))
+    }
+
+    /// An error of the option or argument called `option`.
+    pub(crate) fn of_option(status: Status, option: &str, message: impl Into<String>) -> Self {
+        let mut error = Error::new(status, message);
+        error.0.option = Some(option.to_owned());
+        error
+    }
+
+    /// The error of a call that made these attempts.
+    pub(crate) fn of_call(status: Status, attempts: Vec<Attempt>) -> Self {
+        let mut error = Error::new(status, String::new());
+        error.0.message = match attempts.last() {
+            None => status.text().to_owned(),
+            Some(last) => sentence(status, &attempts, last),
+        };
+        error.0.attempts = attempts;
+        error
+    }
+
+    /// The error of a call that found nobody to try.
+    pub(crate) fn no_endpoint(refused: Vec<Refusal>, attempts: Vec<Attempt>) -> Self {
+        let mut error = Error::of_call(Status::NoEndpoint, attempts);
+        let mut text = Status::NoEndpoint.text().to_owned();
+        for (i, refusal) in refused.iter().enumerate() {
+            let Refusal { endpoint, state, reason, wait } = refusal;
+            text.push_str(if i == 0 { ": " } else { ", " });
+            text.push_str(&format!("{endpoint} is {} ({}", state.name(), reason.words()));
+            if !wait.is_zero() {
+                text.push_str(&format!(", {} ms left", wait.as_millis()));
+            }
+            text.push(')');
+        }
+        text.push_str("; no server received the request");
+        error.0.message = text;
+        error.0.refused = refused;
+        error
+    }
+
+    /// The error of a call whose answer was turned down.
+    pub(crate) fn rejected(mut answer: Response) -> Self {
+        let mut error = Error::new(
+            Status::Rejected,
+            format!("{} answered {}, which was turned down", answer.endpoint(), answer.status()),
+        );
+        error.0.attempts.clone_from(&answer.attempts);
+        answer.truncate_body(KEPT_BODY);
+        error.0.answer = Some(answer);
+        error
+    }
+
+    /// What kind of error it is.
+    pub fn status(&self) -> Status {
+        self.0.status
+    }
+
+    /// The option or argument that is wrong.
+    pub fn option(&self) -> Option<&str> {
+        self.0.option.as_deref()
+    }
+
+    /// Every attempt of the call, replays included; empty where none was made.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.0.attempts
+    }
+
+    /// Why the last attempt failed.
+    pub fn reason(&self) -> Reason {
+        self.last().map_or(Reason::None, Attempt::reason)
+    }
+
+    /// How far the last attempt got.
+    pub fn phase(&self) -> Phase {
+        self.last().map_or(Phase::None, Attempt::phase)
+    }
+
+    /// Whether the request reached a server: the most certain of all its attempts.
+    pub fn delivery(&self) -> Delivery {
+        self.0.attempts.iter().map(Attempt::delivery).max().unwrap_or(Delivery::NotSent)
+    }
+
+    /// The status of the last answer whose head arrived.
+    pub fn http_status(&self) -> Option<u16> {
+        self.0.attempts.iter().rev().find_map(Attempt::http_status)
+    }
+
+    /// The operating system's error number of the last attempt; 0 where there was none.
+    pub fn os_error(&self) -> i32 {
+        self.last().map_or(0, Attempt::os_error)
+    }
+
+    /// How long to wait before another call: the shortest wait of those that may not be tried now,
+    /// or else the longer of what the last answer asked and what its endpoint's circuit advises.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let shortest = self.0.refused.iter().map(|refusal| refusal.wait).filter(|w| !w.is_zero());
+        shortest.min().or_else(|| self.last().and_then(Attempt::retry_after))
+    }
+
+    /// Of [`Status::NoEndpoint`]: why each endpoint may not be tried now.
+    pub fn refused(&self) -> &[Refusal] {
+        &self.0.refused
+    }
+
+    /// The answer that was turned down ([`Status::Rejected`]); its body is cut after 64 KiB.
+    pub fn answer(&self) -> Option<&Response> {
+        self.0.answer.as_ref()
+    }
+
+    fn last(&self) -> Option<&Attempt> {
+        self.0.attempts.last()
+    }
+}
+
+/// What ended the call, what the last attempt met, and what is certain about the delivery.
+fn sentence(status: Status, attempts: &[Attempt], last: &Attempt) -> String {
+    let mut text = format!(
+        "{}: {} {} at {}",
+        status.text(),
+        last.reason().words(),
+        last.phase().words(),
+        last.endpoint()
+    );
+    if !last.message().is_empty() {
+        text.push_str(&format!(" ({})", last.message()));
+    }
+    text.push_str(match attempts.len() {
+        1 => ", the only attempt",
+        _ => ", the last of several attempts",
+    });
+    text.push_str(match attempts.iter().map(Attempt::delivery).max() {
+        Some(Delivery::Maybe) => "; a server may have received the request",
+        Some(Delivery::Answered) => "; a server received the request",
+        Some(Delivery::NotProcessed) => "; no server behind the proxy received the request",
+        _ => "; no server received the request",
+    });
+    text
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("status", &self.0.status)
+            .field("message", &self.0.message)
+            .field("option", &self.0.option)
+            .field("attempts", &self.0.attempts)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {}

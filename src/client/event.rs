@@ -1,0 +1,182 @@
+//! What a client tells its observer.
+
+use super::attempt::Attempt;
+use crate::decide::{Phase, Reason, State};
+use std::fmt;
+use std::time::Duration;
+
+/// What happened. The numbers are those of `ANYHOST_EVENT_*` in the C header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum EventKind {
+    /// An attempt begins at [`Event::endpoint`].
+    AttemptStarted = 1,
+    /// [`Event::attempt`] is over.
+    AttemptEnded = 2,
+    /// [`Event::endpoint`] went over from [`Event::old_state`] to [`Event::new_state`].
+    StateChanged = 3,
+    /// The weight of [`Event::endpoint`] went from [`Event::old_weight`] to [`Event::new_weight`].
+    WeightChanged = 4,
+    /// The list of endpoints was replaced.
+    PoolUpdated = 5,
+    /// [`Event::endpoint`] is preferred for [`Event::wait`].
+    HoldSet = 6,
+    /// [`Event::endpoint`] is preferred no longer.
+    HoldEnded = 7,
+    /// The call waits for [`Event::wait`] before it comes back to an endpoint.
+    Waiting = 8,
+    /// The call is over; [`Event::attempt`] is its last.
+    CallEnded = 9,
+    /// The last endpoint of all came down to its least weight.
+    AllAtMinimum = 11,
+    /// The client left an endpoint that does not answer, for the first time in its life:
+    /// [`Event::attempt`] failed, [`Event::endpoint`] is turned to. The one notice of seed 000.
+    Failover = 12,
+}
+
+impl EventKind {
+    /// The number in the C header.
+    pub fn code(self) -> i32 {
+        self as i32
+    }
+
+    /// The name in the C header, in lower case and without its prefix.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::AttemptStarted => "attempt_started",
+            EventKind::AttemptEnded => "attempt_ended",
+            EventKind::StateChanged => "state_changed",
+            EventKind::WeightChanged => "weight_changed",
+            EventKind::PoolUpdated => "pool_updated",
+            EventKind::HoldSet => "hold_set",
+            EventKind::HoldEnded => "hold_ended",
+            EventKind::Waiting => "waiting",
+            EventKind::CallEnded => "call_ended",
+            EventKind::AllAtMinimum => "all_at_minimum",
+            EventKind::Failover => "failover",
+        }
+    }
+}
+
+/// Something that happened in a client.
+///
+/// It is told on the thread whose call caused it, and never under a lock: an observer may use the
+/// client. Its text names endpoints by label, and the failover by host, and never shows a path, a
+/// query or a secret.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    pub(crate) kind: EventKind,
+    pub(crate) call: u64,
+    pub(crate) endpoint: Option<&'a str>,
+    pub(crate) attempt: Option<&'a Attempt>,
+    pub(crate) wait: Duration,
+    pub(crate) states: Option<(State, State)>,
+    pub(crate) weights: (u32, u32),
+    pub(crate) reason: Reason,
+    pub(crate) phase: Phase,
+}
+
+impl<'a> Event<'a> {
+    pub(crate) fn new(kind: EventKind, call: u64) -> Self {
+        Event {
+            kind,
+            call,
+            endpoint: None,
+            attempt: None,
+            wait: Duration::ZERO,
+            states: None,
+            weights: (0, 0),
+            reason: Reason::None,
+            phase: Phase::None,
+        }
+    }
+
+    /// What happened.
+    pub fn kind(&self) -> EventKind {
+        self.kind
+    }
+
+    /// Which call it belongs to, counted from 1 in the life of the client; 0 where it belongs to none.
+    pub fn call_id(&self) -> u64 {
+        self.call
+    }
+
+    /// The label of the endpoint it is about; of a failover its host.
+    pub fn endpoint(&self) -> Option<&'a str> {
+        self.endpoint
+    }
+
+    /// The attempt it is about.
+    pub fn attempt(&self) -> Option<&'a Attempt> {
+        self.attempt
+    }
+
+    /// How long the wait or the hold is, or took the call that ended; zero where there is none.
+    pub fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    /// The state the endpoint was in.
+    pub fn old_state(&self) -> Option<State> {
+        self.states.map(|(old, _)| old)
+    }
+
+    /// The state the endpoint is in.
+    pub fn new_state(&self) -> Option<State> {
+        self.states.map(|(_, new)| new)
+    }
+
+    /// The weight the endpoint had; 0 where it is no matter of weights.
+    pub fn old_weight(&self) -> u32 {
+        self.weights.0
+    }
+
+    /// The weight the endpoint has; 0 where it is no matter of weights.
+    pub fn new_weight(&self) -> u32 {
+        self.weights.1
+    }
+
+    /// Why the state changed, or the attempt failed.
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// How far that attempt got.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+}
+
+/// One line, fit for a log.
+impl fmt::Display for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endpoint = self.endpoint.unwrap_or("-");
+        match (self.kind, self.attempt) {
+            (EventKind::Failover, Some(failed)) => {
+                write!(f, "{} not answering, using {endpoint}", failed.endpoint())
+            }
+            (EventKind::AttemptEnded | EventKind::CallEnded, Some(attempt)) => {
+                write!(f, "call {} {}: {attempt}", self.call, self.kind.name())
+            }
+            (EventKind::Waiting, _) => {
+                write!(f, "call {} waits for {} ms", self.call, self.wait.as_millis())
+            }
+            (EventKind::HoldSet, _) => {
+                write!(f, "{endpoint} is preferred for {} s", self.wait.as_secs())
+            }
+            (EventKind::StateChanged, _) => {
+                let name = |state: Option<State>| state.map_or("-", State::name);
+                let (old, new) = (name(self.old_state()), name(self.new_state()));
+                write!(f, "{endpoint}: {old} -> {new} ({})", self.reason.name())
+            }
+            (EventKind::WeightChanged, _) => {
+                write!(f, "{endpoint}: weight {} -> {}", self.weights.0, self.weights.1)
+            }
+            (EventKind::AllAtMinimum, _) => f.write_str("all endpoints are at their least weight"),
+            (EventKind::PoolUpdated, _) => f.write_str("the list of endpoints was replaced"),
+            (EventKind::HoldEnded, _) => write!(f, "{endpoint} is no longer preferred"),
+            (kind, _) => write!(f, "call {} {} at {endpoint}", self.call, kind.name()),
+        }
+    }
+}

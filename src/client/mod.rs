@@ -1,0 +1,230 @@
+//! The public Rust API, and the loop that makes a call.
+
+mod attempt;
+mod base_url;
+mod body;
+mod breaker;
+mod builder;
+mod call_setters;
+mod callbacks;
+mod endpoint;
+mod error;
+mod event;
+mod headers;
+mod options;
+mod preset;
+mod publish;
+mod request;
+mod response;
+mod roster;
+mod run;
+mod settings;
+mod shared;
+mod snapshot;
+mod status;
+
+pub use attempt::Attempt;
+pub use base_url::split_base_urls;
+pub use body::{Body, Rewind};
+pub use breaker::{Breaker, CircuitOpen};
+pub use builder::ClientBuilder;
+pub use endpoint::Endpoint;
+pub use error::{Error, Refusal, Result};
+pub use event::{Event, EventKind};
+pub use options::{OptionSpec, options};
+pub use request::{Request, RequestBuilder};
+pub use response::Response;
+pub use settings::{Selection, TlsRoots};
+pub use snapshot::{Member, Snapshot, Transition};
+pub use status::Status;
+
+use crate::decide::{self, EndpointId};
+use publish::Publisher;
+use roster::Roster;
+use shared::Shared;
+use std::fmt;
+use std::sync::Arc;
+
+/// A client of one service that lives under one or more base URLs.
+///
+/// One call goes to whichever endpoint can answer. With the defaults they are tried in order: a GET
+/// or HEAD moves on after any failure, every other request only when it certainly reached no server
+/// (seed 000, ruling R1).
+///
+/// A clone is the same client: clones share endpoints, idle connections and what was learned about
+/// them. Threads may use one at the same time.
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Client {
+    /// A client of these base URLs, a comma-separated list in the order to be tried, with every
+    /// setting at its default.
+    ///
+    /// ```
+    /// let client = anyhost::Client::new("https://api.example.com, https://fallback.example.com")?;
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientBuilder::build`].
+    pub fn new(base_urls: &str) -> Result<Self> {
+        Client::builder().base_urls(base_urls).build()
+    }
+
+    /// A builder for everything that can be set.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::new()
+    }
+
+    /// A GET request for this path; see [`Request::new`].
+    pub fn get(&self, path: &str) -> RequestBuilder<'_> {
+        self.request("GET", path)
+    }
+
+    /// A HEAD request for this path.
+    pub fn head(&self, path: &str) -> RequestBuilder<'_> {
+        self.request("HEAD", path)
+    }
+
+    /// A POST request for this path.
+    pub fn post(&self, path: &str) -> RequestBuilder<'_> {
+        self.request("POST", path)
+    }
+
+    /// A PUT request for this path.
+    pub fn put(&self, path: &str) -> RequestBuilder<'_> {
+        self.request("PUT", path)
+    }
+
+    /// A PATCH request for this path.
+    pub fn patch(&self, path: &str) -> RequestBuilder<'_> {
+        self.request("PATCH", path)
+    }
+
+    /// A DELETE request for this path.
+    pub fn delete(&self, path: &str) -> RequestBuilder<'_> {
+        self.request("DELETE", path)
+    }
+
+    /// A request of any method for this path.
+    pub fn request(&self, method: &str, path: &str) -> RequestBuilder<'_> {
+        RequestBuilder::new(self, method, path)
+    }
+
+    /// Sends a request that stands by itself, and reads the whole answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`RequestBuilder::send`]; [`Status::State`] where the body is a reader that an earlier call
+    /// has read.
+    pub fn send(&self, request: &mut Request) -> Result<Response> {
+        run::run(&self.shared, request, None)
+    }
+
+    /// Sends a request of the caller's own to one endpoint, once, whatever its state: a health check.
+    /// A good answer is as good as a probe and closes the circuit; a failure counts as one. What is
+    /// disabled stays disabled.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::NotFound`] where no endpoint has this label or URL; those of a call.
+    pub fn health_check(&self, key: &str, request: &mut Request) -> Result<Response> {
+        let id = self.shared.state.lock().find(key).ok_or_else(|| unknown(key))?;
+        run::run(&self.shared, request, Some(id))
+    }
+
+    /// The endpoints as they are now.
+    pub fn snapshot(&self) -> Snapshot {
+        snapshot::snapshot(&self.shared)
+    }
+
+    /// Replaces the list of endpoints at once (ruling R22). Those that stay keep their live weight
+    /// and state, under the new priority and maximum; calls under way start nothing on those taken
+    /// out. A mistake in the list changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`ClientBuilder::build`] for its endpoints.
+    pub fn update(&self, endpoints: impl IntoIterator<Item = Endpoint>) -> Result<()> {
+        let roster = Roster::new(endpoints.into_iter().collect(), &self.shared.client)?;
+        if roster.has_https() {
+            builder::require_tls(&*self.shared.transport)?;
+        }
+        let now = self.shared.clock.now();
+        let mut events = Vec::new();
+        let gone: Vec<EndpointId> = {
+            let state = &mut *self.shared.state.lock();
+            let before: Vec<EndpointId> = state.members.keys().copied().collect();
+            roster.install(state, now, &mut events);
+            before.into_iter().filter(|id| !state.members.contains_key(id)).collect()
+        };
+        for id in gone {
+            self.shared.transport.forget(id.0);
+        }
+        Publisher::outside(&self.shared).publish(&mut events, &[]);
+        Ok(())
+    }
+
+    /// Takes an endpoint out of service until it is enabled again, for the reason given. `key` is its
+    /// label, or its URL as it was given.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::NotFound`].
+    pub fn disable(&self, key: &str, why: &str) -> Result<()> {
+        let now = self.shared.clock.now();
+        self.change(key, |state, id, events| state.pool.disable(id, why, now, events))
+    }
+
+    /// Puts an endpoint back into service. With a breaker its first request is a probe.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::NotFound`].
+    pub fn enable(&self, key: &str) -> Result<()> {
+        let now = self.shared.clock.now();
+        self.change(key, |state, id, events| state.pool.enable(id, now, events))
+    }
+
+    /// Sets the live and the maximum weight of an endpoint; 0 = `weight_max`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::NotFound`]; [`Status::Range`] for a weight outside `weight_min` to `weight_max`.
+    pub fn set_weight(&self, key: &str, weight: u32) -> Result<()> {
+        let given = (weight > 0).then_some(weight);
+        let weight = roster::weight(given, &base_url::redacted(key), &self.shared.client)?;
+        self.change(key, |state, id, events| state.pool.set_weight(id, weight, events))
+    }
+
+    fn change(
+        &self,
+        key: &str,
+        change: impl FnOnce(&mut shared::State, EndpointId, &mut Vec<decide::Event>) -> bool,
+    ) -> Result<()> {
+        let mut events = Vec::new();
+        let changed = {
+            let state = &mut *self.shared.state.lock();
+            state.find(key).is_some_and(|id| change(state, id, &mut events))
+        };
+        Publisher::outside(&self.shared).publish(&mut events, &[]);
+        if changed { Ok(()) } else { Err(unknown(key)) }
+    }
+}
+
+fn unknown(key: &str) -> Error {
+    let why = format!("there is no endpoint `{}`", base_url::redacted(key).escape_debug());
+    Error::of_option(Status::NotFound, "key", why)
+}
+
+/// Shows the endpoints, without user info.
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bases: Vec<_> =
+            self.shared.state.lock().members.values().map(|member| member.base.clone()).collect();
+        f.debug_struct("Client").field("endpoints", &bases).finish()
+    }
+}

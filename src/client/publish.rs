@@ -1,0 +1,116 @@
+//! Tells the observer what happens in a call, outside the lock.
+
+use super::attempt::Attempt;
+use super::event::{Event, EventKind};
+use super::shared::{Member, Shared};
+use crate::decide::{self, EndpointId};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The observer of a client, on behalf of one call; or nobody, at no cost.
+pub(crate) struct Publisher<'a> {
+    client: &'a Shared,
+    call: u64,
+}
+
+impl<'a> Publisher<'a> {
+    /// For a new call.
+    pub(crate) fn new(client: &'a Shared) -> Self {
+        Publisher { client, call: client.calls.next() }
+    }
+
+    /// For what happens in no call.
+    pub(crate) fn outside(client: &'a Shared) -> Self {
+        Publisher { client, call: 0 }
+    }
+
+    pub(crate) fn attempt_started(&self, member: &Member) {
+        self.tell(Event { endpoint: Some(&member.label), ..self.event(EventKind::AttemptStarted) });
+    }
+
+    pub(crate) fn attempt_ended(&self, attempt: &Attempt) {
+        self.tell(Event {
+            endpoint: Some(attempt.endpoint()),
+            attempt: Some(attempt),
+            reason: attempt.reason(),
+            phase: attempt.phase(),
+            ..self.event(EventKind::AttemptEnded)
+        });
+    }
+
+    pub(crate) fn call_ended(&self, last: Option<&Attempt>, elapsed: Duration) {
+        self.tell(Event {
+            endpoint: last.map(Attempt::endpoint),
+            attempt: last,
+            wait: elapsed,
+            ..self.event(EventKind::CallEnded)
+        });
+    }
+
+    /// Tells what the decisions have brought about, and empties the list.
+    pub(crate) fn publish(&self, events: &mut Vec<decide::Event>, attempts: &[Attempt]) {
+        if !self.client.callbacks.observed() {
+            events.clear();
+            return;
+        }
+        for event in std::mem::take(events) {
+            self.publish_one(event, attempts);
+        }
+    }
+
+    fn publish_one(&self, event: decide::Event, attempts: &[Attempt]) {
+        match event {
+            decide::Event::HoldSet { endpoint, wait } => {
+                self.tell_of(endpoint, Event { wait, ..self.event(EventKind::HoldSet) });
+            }
+            decide::Event::HoldEnded { endpoint } => {
+                self.tell_of(endpoint, self.event(EventKind::HoldEnded));
+            }
+            decide::Event::Waiting { wait } => {
+                self.tell(Event { wait, ..self.event(EventKind::Waiting) });
+            }
+            decide::Event::StateChanged { endpoint, from, to, reason, phase } => {
+                let states = Some((from, to));
+                let event = self.event(EventKind::StateChanged);
+                self.tell_of(endpoint, Event { states, reason, phase, ..event });
+            }
+            decide::Event::WeightChanged { endpoint, old, new } => {
+                let weights = (old, new);
+                self.tell_of(endpoint, Event { weights, ..self.event(EventKind::WeightChanged) });
+            }
+            decide::Event::AllAtMinimum => self.tell(self.event(EventKind::AllAtMinimum)),
+            decide::Event::PoolUpdated => self.tell(self.event(EventKind::PoolUpdated)),
+            decide::Event::Failover { from, to, failed } => {
+                let (Some(from), Some(to)) = (self.member(from), self.member(to)) else { return };
+                // This one names hosts and nothing else, whatever the labels say (seed 000).
+                let left = from.base.authority().into();
+                let failed = Attempt { endpoint: left, ..attempts[failed].clone() };
+                self.tell(Event {
+                    endpoint: Some(to.base.authority()),
+                    attempt: Some(&failed),
+                    reason: failed.reason(),
+                    phase: failed.phase(),
+                    ..self.event(EventKind::Failover)
+                });
+            }
+        }
+    }
+
+    fn tell_of(&self, endpoint: EndpointId, event: Event<'_>) {
+        // One taken out of the list in the meantime has no name any more.
+        let member = self.member(endpoint);
+        self.tell(Event { endpoint: member.as_deref().map(|member| &*member.label), ..event });
+    }
+
+    fn member(&self, id: EndpointId) -> Option<Arc<Member>> {
+        self.client.state.lock().members.get(&id).cloned()
+    }
+
+    fn event(&self, kind: EventKind) -> Event<'static> {
+        Event::new(kind, self.call)
+    }
+
+    fn tell(&self, event: Event<'_>) {
+        self.client.callbacks.tell(&event);
+    }
+}

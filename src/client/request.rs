@@ -1,0 +1,225 @@
+//! A request: what the caller asks for, checked when it is said.
+
+use super::Client;
+use super::base_url::Target;
+use super::body::Body;
+use super::call_setters::call_setters;
+use super::error::{Error, Result};
+use super::headers;
+use super::options;
+use super::response::Response;
+use super::run;
+use super::settings::CallSettings;
+use super::status::Status;
+use http::{HeaderMap, Method};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A request that stands by itself: it can be kept, and sent more than once.
+///
+/// ```no_run
+/// use anyhost::{Client, Request};
+///
+/// let client = Client::new("https://a.example, https://b.example")?;
+/// let mut ping = Request::new("GET", "/ping")?;
+/// ping.set_header("Accept", "text/plain")?;
+/// let first = client.send(&mut ping)?;
+/// let second = client.send(&mut ping)?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
+pub struct Request {
+    pub(crate) method: Method,
+    pub(crate) target: Target,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Body,
+    /// What it sets for itself, by the name of the option, in the order it was said.
+    changes: Vec<(Cow<'static, str>, Change)>,
+}
+
+type Change = Box<dyn Fn(&mut CallSettings) -> Result<(), String> + Send>;
+
+impl Request {
+    /// A request of this method for this path, which is appended to the base URL of whichever
+    /// endpoint gets it (ruling R16): a leading slash is added where it is missing, a query may
+    /// follow, and everything is sent byte for byte as given.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Argument`] for a method that is none, for CONNECT, and for a path with a fragment,
+    /// a blank, a control character, a character beyond ASCII, `<`, `>` or a backtick.
+    pub fn new(method: &str, path: &str) -> Result<Self> {
+        let fail = |why| Error::of_option(Status::Argument, "method", why);
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| fail(format!("`{}` is no method", method.escape_debug())))?;
+        if method == Method::CONNECT {
+            return Err(fail("CONNECT asks a proxy for a tunnel, and not a service".to_owned()));
+        }
+        Ok(Request {
+            method,
+            target: Target::parse(path)?,
+            headers: HeaderMap::new(),
+            body: Body::empty(),
+            changes: Vec::new(),
+        })
+    }
+
+    /// Sets a header, in the place of all of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Argument`] for what no header can be (RFC 9110 §5.5), and for `Content-Length`,
+    /// `Transfer-Encoding` and `Connection`, which are not the caller's to set.
+    pub fn set_header(&mut self, name: &str, value: impl AsRef<[u8]>) -> Result<()> {
+        let (name, value) = headers::parse(name.as_bytes(), value.as_ref(), false)?;
+        self.headers.insert(name, value);
+        Ok(())
+    }
+
+    /// Adds a header beside those of the same name.
+    ///
+    /// # Errors
+    ///
+    /// As [`set_header`](Request::set_header).
+    pub fn add_header(&mut self, name: &str, value: impl AsRef<[u8]>) -> Result<()> {
+        let (name, value) = headers::parse(name.as_bytes(), value.as_ref(), false)?;
+        self.headers.append(name, value);
+        Ok(())
+    }
+
+    /// Takes every header of this name away.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Argument`] for what is no name.
+    pub fn remove_header(&mut self, name: &str) -> Result<()> {
+        self.headers.remove(headers::parse_name(name.as_bytes())?);
+        Ok(())
+    }
+
+    /// Sets the body.
+    pub fn set_body(&mut self, body: impl Into<Body>) {
+        self.body = body.into();
+    }
+
+    /// Sets an option of this request by name; see [`options`](crate::options).
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Option`] for a name or a value that there is not, and for an option of the whole
+    /// client.
+    pub fn set(&mut self, option: &str, value: &str) -> Result<()> {
+        options::set_call(&mut CallSettings::default(), option, value)?;
+        let (name, value) = (option.to_owned(), value.to_owned());
+        let change = move |call: &mut CallSettings| {
+            options::set_call(call, &name, &value).map_err(|error| error.to_string())
+        };
+        self.changes.push((option.to_owned().into(), Box::new(change)));
+        Ok(())
+    }
+
+    /// Takes back what was set of an option: the client's setting holds again.
+    #[cfg(feature = "capi")]
+    pub(crate) fn unset(&mut self, option: &str) -> Result<()> {
+        options::set_call(&mut CallSettings::default(), option, options::default_of(option)?)?;
+        self.changes.retain(|(name, _)| name != option);
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        option: &'static str,
+        change: impl Fn(&mut CallSettings) -> Result<(), String> + Send + 'static,
+    ) -> Result<()> {
+        change(&mut CallSettings::default()).map_err(|why| options::invalid(option, why))?;
+        self.changes.push((option.into(), Box::new(change)));
+        Ok(())
+    }
+
+    /// The settings of its call: the client's, with its own changes.
+    pub(crate) fn settings<'a>(&self, client: &'a CallSettings) -> Result<Cow<'a, CallSettings>> {
+        let mut settings = Cow::Borrowed(client);
+        for (_, change) in &self.changes {
+            change(settings.to_mut()).map_err(|why| Error::new(Status::Internal, why))?;
+        }
+        Ok(settings)
+    }
+}
+
+/// Shows no query, no header values and no body.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request in the making, to be sent by the client it came from.
+///
+/// What is wrong with it is told by [`send`](RequestBuilder::send).
+#[must_use = "a request does nothing until it is sent"]
+#[derive(Debug)]
+pub struct RequestBuilder<'c> {
+    client: &'c Client,
+    request: Result<Request>,
+}
+
+impl<'c> RequestBuilder<'c> {
+    pub(crate) fn new(client: &'c Client, method: &str, path: &str) -> Self {
+        RequestBuilder { client, request: Request::new(method, path) }
+    }
+
+    /// Sets a header, in the place of all of this name; see [`Request::set_header`].
+    pub fn header(self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.with(|request| request.set_header(name, value))
+    }
+
+    /// Adds a header beside those of the same name; see [`Request::add_header`].
+    pub fn add_header(self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.with(|request| request.add_header(name, value))
+    }
+
+    /// Sets the body; see [`Body`].
+    pub fn body(self, body: impl Into<Body>) -> Self {
+        self.with(|request| {
+            request.set_body(body);
+            Ok(())
+        })
+    }
+
+    /// Sets an option by name; see [`Request::set`].
+    pub fn set(self, option: &str, value: &str) -> Self {
+        self.with(|request| request.set(option, value))
+    }
+
+    /// Sends it, and reads the whole answer.
+    ///
+    /// The body is read within the attempt, so an answer that breaks off can still be had from
+    /// another endpoint. Any status is an answer, unless
+    /// [`require_success`](RequestBuilder::require_success) is on.
+    ///
+    /// # Errors
+    ///
+    /// What was wrong with the request; or, of the call, an error with a status from 200 on, which
+    /// lists every attempt.
+    pub fn send(self) -> Result<Response> {
+        run::run(&self.client.shared, &mut self.request?, None)
+    }
+
+    call_setters!();
+
+    fn change(
+        self,
+        option: &'static str,
+        change: impl Fn(&mut CallSettings) -> Result<(), String> + Send + 'static,
+    ) -> Self {
+        self.with(|request| request.change(option, change))
+    }
+
+    fn with(mut self, f: impl FnOnce(&mut Request) -> Result<()>) -> Self {
+        self.request = self.request.and_then(|mut request| f(&mut request).map(|()| request));
+        self
+    }
+}

@@ -1,0 +1,122 @@
+//! A complete answer.
+
+use super::attempt::Attempt;
+use super::error::{Error, Result};
+use super::status::Status;
+use http::HeaderMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The answer to a call: status, headers, the whole body, and every attempt that led to it.
+///
+/// An answer of any status is an answer: look at [`status`](Response::status), or ask for
+/// `require_success`.
+pub struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+    pub(crate) url: String,
+    pub(crate) endpoint: Arc<str>,
+    pub(crate) elapsed: Duration,
+    pub(crate) attempts: Vec<Attempt>,
+}
+
+impl Response {
+    /// The status code, 100 to 999.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The status is one of 200 to 299.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The first header of this name, in any case, where its value is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Every header: its name in lower case, and its value as bytes.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
+    }
+
+    /// Every value of the headers of this name, in any case, in the order received.
+    pub fn header_values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.headers.get_all(name).into_iter().map(http::HeaderValue::as_bytes)
+    }
+
+    /// The body.
+    pub fn bytes(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The body, given away.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.body
+    }
+
+    /// The body as text, which it is if it is UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Encoding`] where it is not. Other charsets are the caller's to decode.
+    pub fn text(&self) -> Result<&str> {
+        std::str::from_utf8(&self.body).map_err(|error| {
+            Error::new(
+                Status::Encoding,
+                format!("the body is not UTF-8 from byte {} on", error.valid_up_to()),
+            )
+        })
+    }
+
+    /// The URL that answered, without user info and query.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The label of the endpoint that answered.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// How long the whole call took.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// How long to stay away from the endpoint that answered: the longer of what its 429 or 503 asked
+    /// and what its circuit advises.
+    pub fn retry_after(&self) -> Option<Duration> {
+        // The last there of this status: another endpoint may have broken off with the same.
+        let answered = |attempt: &&Attempt| {
+            attempt.http_status() == Some(self.status) && attempt.endpoint() == &*self.endpoint
+        };
+        self.attempts.iter().rev().find(answered).and_then(Attempt::retry_after)
+    }
+
+    /// Every attempt of the call in order, replays included.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    pub(crate) fn truncate_body(&mut self, most: usize) {
+        self.body.truncate(most);
+    }
+}
+
+/// Shows no header values and no body: either may hold secrets.
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("url", &self.url)
+            .field("endpoint", &self.endpoint)
+            .field("headers", &self.headers.len())
+            .field("body", &format_args!("{} bytes", self.body.len()))
+            .field("attempts", &self.attempts)
+            .finish()
+    }
+}

@@ -1,0 +1,241 @@
+//! The endpoints of a client as they are at one moment (seed 004, ruling R7).
+
+use super::error::Refusal;
+use super::publish::Publisher;
+use super::shared::Shared;
+use crate::decide::{self, Phase, Reason, State};
+use std::time::{Duration, Instant};
+
+/// What a client knows of its endpoints, at one moment.
+///
+/// ```
+/// let client = anyhost::Client::new("https://a.example, https://b.example")?;
+/// for member in client.snapshot().members() {
+///     println!("{} {} {}", member.label(), member.state().name(), member.weight());
+/// }
+/// # Ok::<(), anyhost::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    members: Vec<Member>,
+}
+
+impl Snapshot {
+    /// The endpoints, by priority.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The endpoint of this label.
+    pub fn find(&self, label: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.label == label)
+    }
+}
+
+/// An endpoint at one moment. Times are durations, since a monotonic instant means nothing elsewhere.
+#[derive(Debug, Clone)]
+pub struct Member {
+    label: String,
+    url: String,
+    state: State,
+    reason: Reason,
+    phase: Phase,
+    detail: String,
+    priority: u32,
+    weight: u32,
+    max_weight: u32,
+    failures_in_a_row: u32,
+    in_flight: u32,
+    cooling: Duration,
+    since: Duration,
+    attempts: u64,
+    successes: u64,
+    failures: u64,
+    latency: Option<Duration>,
+    counts: Vec<(Reason, u64)>,
+    transitions: Vec<Transition>,
+}
+
+/// A change of state in the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transition {
+    /// How long ago.
+    pub ago: Duration,
+    /// From which state.
+    pub from: State,
+    /// To which.
+    pub to: State,
+    /// Why.
+    pub reason: Reason,
+    /// How far the attempt behind it had got.
+    pub phase: Phase,
+}
+
+impl Member {
+    /// Its label.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Its base URL, without user info.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What it may be used for.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Why it is in this state; of an eligible one, why the last attempt failed.
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// How far that attempt had got.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// That in words: the operator's, or what broke.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// Its priority: lower numbers are tried first.
+    pub fn priority(&self) -> u32 {
+        self.priority
+    }
+
+    /// Its weight now.
+    pub fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// The most its weight can become.
+    pub fn max_weight(&self) -> u32 {
+        self.max_weight
+    }
+
+    /// Failures since the last good answer.
+    pub fn failures_in_a_row(&self) -> u32 {
+        self.failures_in_a_row
+    }
+
+    /// Attempts under way.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// How long it will be left alone; zero where it is not, or where it takes more than time.
+    pub fn cooling(&self) -> Duration {
+        self.cooling
+    }
+
+    /// How long it has been in this state.
+    pub fn since(&self) -> Duration {
+        self.since
+    }
+
+    /// Attempts ended.
+    pub fn attempts(&self) -> u64 {
+        self.attempts
+    }
+
+    /// Those with a good answer.
+    pub fn successes(&self) -> u64 {
+        self.successes
+    }
+
+    /// Those blamed on it.
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// What 99 of 100 recent good answers took at most, where a measured timeout asks for it.
+    pub fn latency(&self) -> Option<Duration> {
+        self.latency
+    }
+
+    /// Failed attempts by reason, those that occurred.
+    pub fn counts(&self) -> &[(Reason, u64)] {
+        &self.counts
+    }
+
+    /// The last 16 changes of state, oldest first.
+    pub fn transitions(&self) -> &[Transition] {
+        &self.transitions
+    }
+}
+
+/// Takes a snapshot.
+pub(crate) fn snapshot(client: &Shared) -> Snapshot {
+    let now = client.clock.now();
+    let mut events = Vec::new();
+    let members = {
+        let state = &mut *client.state.lock();
+        state.pool.turn(now, &mut events);
+        let members = state.pool.members().iter().enumerate().filter_map(|(place, member)| {
+            let seen = state.members.get(&member.endpoint.id)?;
+            let wait = state.pool.wait(place, now);
+            Some(Member::of(&seen.label, seen.base.to_string(), member, wait, now))
+        });
+        members.collect()
+    };
+    Publisher::outside(client).publish(&mut events, &[]);
+    Snapshot { members }
+}
+
+/// Why nobody may be tried now.
+pub(crate) fn refusals(client: &Shared) -> Vec<Refusal> {
+    let members = snapshot(client).members;
+    let refusal = |member: Member| Refusal {
+        endpoint: member.label,
+        state: member.state,
+        reason: member.reason,
+        wait: member.cooling,
+    };
+    members.into_iter().filter(|member| member.state != State::Eligible).map(refusal).collect()
+}
+
+impl Member {
+    fn of(label: &str, url: String, member: &decide::Member, wait: Duration, now: Instant) -> Self {
+        let record = &member.record;
+        let ago = |at: Instant| now.saturating_duration_since(at);
+        Member {
+            label: label.to_owned(),
+            url,
+            state: record.state,
+            reason: record.reason,
+            phase: record.phase,
+            detail: record.detail.clone(),
+            priority: member.endpoint.priority,
+            weight: member.weight.value(),
+            max_weight: member.weight.max(),
+            failures_in_a_row: record.failures_in_a_row,
+            in_flight: member.in_flight,
+            cooling: wait,
+            since: ago(record.since),
+            attempts: record.attempts,
+            successes: record.successes,
+            failures: record.failures,
+            latency: member.latency.p99(),
+            counts: Reason::ALL
+                .iter()
+                .copied()
+                .zip(record.counts)
+                .filter(|(_, n)| *n > 0)
+                .collect(),
+            transitions: record
+                .transitions()
+                .map(|t| Transition {
+                    ago: ago(t.at),
+                    from: t.from,
+                    to: t.to,
+                    reason: t.reason,
+                    phase: t.phase,
+                })
+                .collect(),
+        }
+    }
+}
