@@ -163,3 +163,7 @@ pub mod testing {
     pub use crate::sys::ManualClock;
     pub use crate::transport::{Reply, ScriptedTransport, Seen};
 }
+
+#[cfg(test)]
+#[path = "../tests/sim/mod.rs"]
+mod sim;

@@ -1,0 +1,96 @@
+//! A certificate authority made when the test runs, and the server certificates it signs.
+//!
+//! Made and not stored: a stored certificate expires, and its private key lies in the tree.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
+};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+/// A CA. Each has a name and a key of its own, so a second one is "another issuer".
+pub struct Authority {
+    der: CertificateDer<'static>,
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    pub fn new() -> Authority {
+        static MADE: AtomicUsize = AtomicUsize::new(1);
+        let mut params = CertificateParams::default();
+        let name = format!("anyhost test CA {}", MADE.fetch_add(1, SeqCst));
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate().expect("a key");
+        let own = params.self_signed(&key).expect("a certificate");
+        Authority { der: own.der().clone(), pem: own.pem(), issuer: Issuer::new(params, key) }
+    }
+
+    /// What a client has to trust.
+    pub fn pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// A server that is who it claims to be: localhost, 127.0.0.1 or [::1].
+    pub fn server(&self) -> Arc<ServerConfig> {
+        self.server_named(&["localhost", "127.0.0.1", "::1"])
+    }
+
+    /// A server with a certificate for these names or addresses, and no others.
+    pub fn server_named(&self, names: &[&str]) -> Arc<ServerConfig> {
+        self.sign(leaf(names))
+    }
+
+    /// A server whose certificate ran out long ago.
+    pub fn server_expired(&self) -> Arc<ServerConfig> {
+        let mut params = leaf(&["localhost", "127.0.0.1", "::1"]);
+        params.not_before = date_time_ymd(2001, 1, 1);
+        params.not_after = date_time_ymd(2002, 1, 1);
+        self.sign(params)
+    }
+
+    /// A client that trusts this authority only.
+    pub fn client(&self) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.der.clone()).expect("a CA certificate");
+        let config = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .expect("TLS 1.2 and 1.3")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Arc::new(config)
+    }
+
+    fn sign(&self, params: CertificateParams) -> Arc<ServerConfig> {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        let config = ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .expect("TLS 1.2 and 1.3")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key.into())
+            .expect("a key that fits the certificate");
+        Arc::new(config)
+    }
+}
+
+fn leaf(names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+    let mut params = CertificateParams::new(names).expect("names or addresses");
+    params.distinguished_name.push(DnType::CommonName, "anyhost test server");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.use_authority_key_identifier_extension = true;
+    params
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}

@@ -1,0 +1,76 @@
+//! The main job on real sockets: a request goes to whichever endpoint can answer, and a write is
+//! never carried out twice.
+//!
+//! Every test here starts its own servers on loopback and asks them what arrived: what a client
+//! says of itself proves nothing. The right values come from the vectors D-* and X-* of the seeds,
+//! the field cases F* and the rulings R*; each test names its own.
+//!
+//! | file | what it proves |
+//! |---|---|
+//! | `failover.rs` | which failure moves on, and the hold (D-1 to D-21) |
+//! | `resend.rs` | what may go out a second time (R1), the stale connection (R2) |
+//! | `exhaustion.rs` | what is handed out when nothing is left to try (R11) |
+//! | `limits.rs` | every limit binds, and none binds early (R3, R9) |
+//! | `bodies.rs` | where a body ends, and how large it may be (R13) |
+//! | `urls_and_headers.rs` | what arrives, and what no text shows (R15, R16) |
+//! | `tls.rs` | certificates and handshakes |
+//!
+//! Waiting is done by servers (`after`, `idle`) or by events, never by a sleep in a test.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bodies;
+mod exhaustion;
+mod failover;
+mod limits;
+mod resend;
+mod tls;
+mod urls_and_headers;
+
+use anyhost::{Attempt, Client, ClientBuilder, Delivery, Event, EventKind, Phase, Reason};
+use std::fmt::Display;
+use std::sync::{Arc, Mutex};
+
+/// A client of these servers or URLs, in this order, everything else at its default.
+fn over(servers: &[&dyn Display]) -> ClientBuilder {
+    servers.iter().fold(Client::builder(), |builder, server| builder.base_urls(&server.to_string()))
+}
+
+/// What is to be checked of each attempt, in order.
+fn told(attempts: &[Attempt]) -> Vec<(Reason, Phase, Delivery)> {
+    attempts.iter().map(|a| (a.reason(), a.phase(), a.delivery())).collect()
+}
+
+/// The places of the attempts among `servers`.
+fn order(attempts: &[Attempt], servers: &[&dyn Display]) -> Vec<usize> {
+    let urls: Vec<String> = servers.iter().map(|server| server.to_string()).collect();
+    let place = |a: &Attempt| urls.iter().position(|url| url == a.endpoint()).expect("a server");
+    attempts.iter().map(place).collect()
+}
+
+/// Everything a client has told its observer.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<(EventKind, String)>>>);
+
+impl Log {
+    /// For `ClientBuilder::on_event`.
+    fn recorder(&self) -> impl Fn(&Event<'_>) + Send + Sync + 'static {
+        let log = self.0.clone();
+        move |event| {
+            log.lock().unwrap().push((event.kind(), format!("{event} {event:?}")));
+        }
+    }
+
+    fn count(&self, kind: EventKind) -> usize {
+        self.0.lock().unwrap().iter().filter(|(k, _)| *k == kind).count()
+    }
+
+    fn kinds(&self) -> Vec<EventKind> {
+        self.0.lock().unwrap().iter().map(|(kind, _)| *kind).collect()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.0.lock().unwrap().iter().map(|(_, text)| text.clone()).collect()
+    }
+}
