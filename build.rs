@@ -11,19 +11,22 @@ const ABI: u32 = 0;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=include/anyhost.h");
+    // What anyhost_abi() answers.
+    println!("cargo:rustc-env=ANYHOST_ABI={ABI}");
 
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("include");
     fs::create_dir_all(&out).expect("OUT_DIR is writable");
-    fs::copy("include/anyhost.h", out.join("anyhost.h")).expect("include/anyhost.h is in the package");
+    fs::copy("include/anyhost.h", out.join("anyhost.h"))
+        .expect("include/anyhost.h is in the package");
     // Dependents see this as DEP_ANYHOST_INCLUDE.
     println!("cargo:include={}", out.display());
 
-    let system = env::var("CARGO_CFG_TARGET_OS").expect("cargo sets CARGO_CFG_TARGET_OS");
-    match system.as_str() {
-        "macos" | "ios" => {
+    let system = env::var_os("CARGO_CFG_TARGET_OS").expect("cargo sets CARGO_CFG_TARGET_OS");
+    match system.to_str() {
+        Some("macos" | "ios") => {
             println!("cargo:rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libanyhost.{ABI}.dylib");
         }
-        "windows" => {}
+        Some("windows") => {}
         _ => {
             println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libanyhost.so.{ABI}");
             // Thread-exit code of the runtime must never find itself unmapped after dlclose.

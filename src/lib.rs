@@ -59,6 +59,9 @@
 pub mod client;
 #[doc(hidden)]
 pub mod decide;
+#[cfg(feature = "capi")]
+#[allow(unreachable_pub, reason = "C reaches it")]
+mod ffi;
 #[doc(hidden)]
 pub mod sys;
 #[doc(hidden)]
