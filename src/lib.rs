@@ -54,6 +54,7 @@
 //! `testing` adds the module `testing`: a scripted network and a clock to be moved by hand, to test
 //! your own code against endpoints that fail, without sockets and without waiting.
 //!
+//! The [`manual`] has the architecture, the words, the reasons behind the defaults, and how to test.
 
 #[doc(hidden)]
 pub mod client;
@@ -62,6 +63,7 @@ pub mod decide;
 #[cfg(feature = "capi")]
 #[allow(unreachable_pub, reason = "C reaches it")]
 mod ffi;
+pub mod manual;
 #[doc(hidden)]
 pub mod sys;
 #[doc(hidden)]
@@ -170,3 +172,8 @@ pub mod testing {
 #[cfg(test)]
 #[path = "../tests/sim/mod.rs"]
 mod sim;
+
+/// The code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

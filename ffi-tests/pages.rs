@@ -1,0 +1,127 @@
+//! What people copy first: the C and Python of README.md, and the examples, run as they stand.
+//!
+//! The base URLs of the page are replaced by a host that refuses and one that answers. Nothing else is
+//! changed, and nothing is added.
+
+use crate::programs::echo;
+use crate::support::*;
+use crate::toolbox::{Build, compile_file, installed, library_folder, read, root, run, scratch};
+use std::path::Path;
+use std::process::Command;
+
+/// The block of README.md in this language; there is one.
+fn block(language: &str) -> String {
+    let page = read("README.md");
+    let blocks: Vec<&str> = page
+        .split(&format!("```{language}\n"))
+        .skip(1)
+        .filter_map(|rest| rest.split_once("```").map(|(block, _)| block))
+        .collect();
+    assert_eq!(blocks.len(), 1, "README.md has one block in {language}");
+    blocks[0].to_owned()
+}
+
+/// The same with other base URLs.
+fn at(block: &str, first: &Refusing, second: &Server) -> String {
+    let replaced = block
+        .replace("https://api.example.com", &first.url())
+        .replace("https://fallback.example.com", &second.url());
+    assert_eq!(replaced.matches("http://127.0.0.1").count(), 2, "{replaced}");
+    assert!(!replaced.contains("example.com"), "{replaced}");
+    replaced
+}
+
+/// A Python program that finds the module and the library. The files beside it stay as they are.
+fn python(file: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("python3");
+    command.arg("-B").arg(file).args(arguments);
+    command.env("PYTHONPATH", root().join("examples/python"));
+    command.env("ANYHOST_LIBRARY", library_folder().join("libanyhost.so"));
+    command
+}
+
+#[test]
+fn the_c_of_the_readme_runs() {
+    let (refusing, server) = (refusing_address(), Server::start(Reply::ok("all is well")));
+    let file = scratch().join("readme.c");
+    std::fs::write(&file, at(&block("c"), &refusing, &server)).expect("the folder is writable");
+    let ended = compile_file(&file, Build::Shared).run::<&str>(&[]);
+    assert_eq!(ended.succeeded(), "200 all is well\n");
+    assert_eq!(server.requests()[0].target, "/v1/status");
+}
+
+#[test]
+fn the_python_of_the_readme_runs() {
+    if !installed("the Python of the README", "python3") {
+        return;
+    }
+    let (refusing, server) = (refusing_address(), Server::start(Reply::ok("all is well")));
+    let file = scratch().join("readme.py");
+    std::fs::write(&file, at(&block("python"), &refusing, &server))
+        .expect("the folder is writable");
+    let said = run("readme.py", &mut python(&file, &[])).succeeded();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], "200 all is well");
+    let first = format!("1. {refusing}: refused at connect (not_sent), ");
+    assert!(lines[1].starts_with(&first), "{said}");
+    assert!(lines[2].starts_with(&format!("2. {server}: 200 (answered), ")), "{said}");
+    assert_eq!(lines.len(), 3, "{said}");
+}
+
+/// A table whose rows are the attempts, and the answer under it.
+fn is_a_table(said: &str, refusing: &Refusing, server: &Server) {
+    let words: Vec<Vec<&str>> =
+        said.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(said.lines().next(), Some(&*format!("GET /v1: 200 from {server}")), "{said}");
+    let head = ["#", "endpoint", "phase", "reason", "delivery", "ms", "status"];
+    assert_eq!(words[2], head, "{said}");
+    assert_eq!(words[3][..5], ["1", &refusing.url(), "connect", "refused", "not_sent"], "{said}");
+    assert_eq!(words[4][..5], ["2", &server.url(), "body", "none", "answered"], "{said}");
+    assert_eq!(words[4][6], "200", "{said}");
+    assert_eq!(said.lines().last(), Some("all is well"), "{said}");
+}
+
+#[test]
+fn the_quickstarts_print_the_attempts() {
+    let quickstart = root().join("examples/c/quickstart.c");
+    let compiled = compile_file(&quickstart, Build::Sanitized);
+    let (refusing, server) = (refusing_address(), Server::start(Reply::ok("all is well")));
+    let urls = format!("{refusing},{server}");
+    is_a_table(&compiled.run(&[&urls, "/v1"]).succeeded(), &refusing, &server);
+
+    let failed = compiled.run(&[refusing.url()]);
+    assert_eq!(failed.code(), Some(1));
+    assert!(failed.said().starts_with("GET /: error: ATTEMPTS_SPENT: "), "{}", failed.said());
+    assert_eq!(compiled.run::<&str>(&[]).code(), Some(2));
+
+    if !installed("quickstart.py", "python3") {
+        return;
+    }
+    let file = root().join("examples/python/quickstart.py");
+    let script = |arguments: &[&str]| run("quickstart.py", &mut python(&file, arguments));
+    is_a_table(&script(&[&urls, "/v1"]).succeeded(), &refusing, &server);
+    let failed = script(&[&refusing.url()]);
+    assert_eq!(failed.code(), Some(1));
+    assert!(failed.said().starts_with("GET /: error: ATTEMPTS_SPENT: "), "{}", failed.said());
+    assert_eq!(script(&[]).code(), Some(2));
+}
+
+#[test]
+fn the_python_module_keeps_its_promises() {
+    if !installed("test_anyhost.py", "python3") {
+        return;
+    }
+    let script = Script::from(echo())
+        .on("/resets", Reply::resets())
+        .on("/missing", Reply::status(404).body("no such"));
+    let (refusing, server) = (refusing_address(), Server::start(script));
+    let file = root().join("examples/python/test_anyhost.py");
+    let mut command = python(&file, &[]);
+    command.env("ANYHOST_TEST_SERVER", server.url()).env("ANYHOST_TEST_REFUSING", refusing.url());
+    let ended = run("test_anyhost.py", &mut command);
+    ended.succeeded();
+    assert!(ended.complained().ends_with("\nOK\n"), "{}", ended.complained());
+    let resets = server.requests().iter().filter(|r| r.target == "/resets").count();
+    assert_eq!(resets, 1, "a POST is not sent twice");
+    assert!(!server.requests().iter().any(|r| r.target == "/nested"));
+}

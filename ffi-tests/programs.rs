@@ -1,0 +1,277 @@
+//! One test for each program: the servers it meets, and what they must have seen.
+
+use crate::support::*;
+use crate::toolbox::{Build, STATIC_LIBRARIES, compile, everywhere, installed, run, scratch, skip};
+use std::process::Command;
+
+/// Answers with what arrived, so that a program sees whether its request came through.
+pub fn echo() -> Reply {
+    Reply::made(|request| {
+        Reply::ok(format!("{} {} {}", request.method, request.target, request.text()))
+            .header("X-Method", &request.method)
+            .header("Set-Cookie", "a=1")
+            .header("Set-Cookie", "b=2")
+            .header("X-Bytes", "grün")
+    })
+}
+
+/// Method and target of every request.
+fn seen(server: &Server) -> Vec<String> {
+    server.requests().iter().map(|r| format!("{} {}", r.method, r.target)).collect()
+}
+
+#[test]
+fn smoke() {
+    everywhere("smoke.c", |program| {
+        let (refusing, server) = (refusing_address(), Server::start(echo()));
+        program.run(&[refusing.url(), server.url()]).passed();
+        let methods = [
+            "GET /status?q=1",
+            "HEAD /head",
+            "POST /post",
+            "PUT /put",
+            "PATCH /patch",
+            "DELETE /delete",
+        ];
+        assert_eq!(seen(&server), methods);
+        let requests = server.requests();
+        assert_eq!(requests[2].body, b"one\0two");
+        assert_eq!(requests[2].header("Content-Type"), Some("text/plain"));
+        assert_eq!(requests[4].header("Content-Type"), None);
+        assert_eq!(server.connections(), 1, "one connection served all");
+    });
+}
+
+#[test]
+fn body() {
+    everywhere("body.c", |program| {
+        let mebibyte: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
+        let script = Script::from(Reply::ok(mebibyte.clone()).close())
+            .on("/chunks", Reply::ok(mebibyte).chunked(1000))
+            .on("/empty", Reply::ok(""));
+        program.run(&[Server::start(script).url()]).passed();
+    });
+}
+
+#[test]
+fn builder() {
+    let authority = Authority::new();
+    everywhere("builder.c", |program| {
+        let plain = Server::start(echo());
+        let tls = Server::tls(&authority.server(), echo());
+        program.run(&[&plain.url(), &tls.url(), authority.pem()]).passed();
+        assert_eq!(seen(&plain), ["GET /built"]);
+        let request = &plain.requests()[0];
+        let got = ["User-Agent", "X-All", "X-One", "X-Both"].map(|name| request.header(name));
+        assert_eq!(got, [Some("builder.c"), Some("all"), Some("one"), Some("endpoint")]);
+        assert_eq!(seen(&tls), ["GET /tls"], "without the certificate nothing was asked");
+    });
+}
+
+#[test]
+fn request() {
+    everywhere("request.c", |program| {
+        let (first, second) = (Server::start(Reply::status(503)), Server::start(echo()));
+        program.run(&[first.url(), second.url()]).passed();
+
+        let requests = second.requests();
+        let at = |path: &str| {
+            let found: Vec<_> = requests.iter().filter(|r| r.target == path).collect();
+            (found.iter().map(|r| r.text()).collect::<Vec<_>>(), found)
+        };
+        let (_, headers) = at("/headers");
+        assert_eq!(headers.len(), 1);
+        assert_eq!(headers[0].headers_of("X-Replaced"), ["new"]);
+        assert_eq!(headers[0].headers_of("X-Twice"), ["1", "2"]);
+        assert_eq!(headers[0].header("X-Empty"), Some(""));
+        for name in ["X-Removed", "X-Bad", "X-Smuggled", "Content-Length"] {
+            assert_eq!(headers[0].header(name), None, "{name}");
+        }
+        let line = b"x-bytes: \xe4\xff\r\n";
+        let head = headers[0].head.to_ascii_lowercase();
+        assert!(head.windows(line.len()).any(|part| part == line), "{head:?}");
+
+        assert_eq!(at("/copied").0, ["copied", "copied", ""]);
+        assert_eq!(at("/borrowed").0, ["borrowed"]);
+        assert_eq!(at("/once").0, ["0123456789"]);
+        let (chunks, request) = at("/chunks");
+        assert_eq!(chunks, ["0123456789"]);
+        assert_eq!(request[0].header("Transfer-Encoding"), Some("chunked"));
+        assert_eq!(at("/again").0, ["0123456789", "0123456789"]);
+        let again: Vec<_> = first.requests().iter().map(Request::text).collect();
+        assert_eq!(again, ["0123456789"; 3], "one moved on, two did not");
+    });
+}
+
+/// What `errors.c` asks for, each path a way to fail.
+fn failing() -> Script {
+    Script::from(Reply::ok("hello"))
+        .on("/reset", Reply::resets())
+        .on("/slow", Reply::holds())
+        .on("/cut", Reply::ok("0123456789").cut(4))
+        .on("/large", Reply::ok("0123456789+"))
+        .on("/missing", Reply::status(404).body("no such"))
+}
+
+#[test]
+fn errors() {
+    everywhere("errors.c", |program| {
+        let (refusing, server) = (refusing_address(), Server::start(failing()));
+        program.run(&[server.url(), refusing.url()]).passed();
+        let requests = server.requests();
+        let whole = requests.iter().filter(|r| r.method == "POST" && r.complete);
+        let whole: Vec<_> = whole.map(|r| r.target.as_str()).collect();
+        assert_eq!(whole, ["/reset"], "a body that refused is no request");
+    });
+}
+
+#[test]
+fn ownership() {
+    everywhere("ownership.c", |program| {
+        let server = Server::start(Script::from(echo()).on("/resets", Reply::resets()));
+        program.run(&[server.url()]).passed();
+        assert_eq!(seen(&server).len(), 6);
+    });
+}
+
+#[test]
+fn events() {
+    everywhere("events.c", |program| {
+        let (refusing, server) = (refusing_address(), Server::start(echo()));
+        program.run(&[refusing.url(), server.url()]).passed();
+        assert_eq!(server.count("GET"), 5, "none of them from inside a callback");
+        assert_eq!(seen(&server).iter().filter(|line| line.contains("/other")).count(), 1);
+    });
+}
+
+#[test]
+fn threads() {
+    everywhere("threads.c", |program| {
+        let server = Server::start(echo());
+        let attempts = program.run(&[server.url()]).passed();
+        assert_eq!(server.executed(), 400);
+        assert_eq!(attempts, "400\n");
+    });
+}
+
+#[test]
+fn post_once() {
+    everywhere("post_once.c", |program| {
+        let first = Server::start(Reply::resets());
+        let second = Server::start(Reply::ok("hello"));
+        program.run(&[first.url(), second.url()]).passed();
+        assert_eq!((first.count("POST"), second.count("POST")), (1, 0));
+        assert_eq!((first.count("GET"), second.count("GET")), (1, 1));
+    });
+}
+
+#[test]
+fn sigpipe() {
+    let authority = Authority::new();
+    everywhere("sigpipe.c", |program| {
+        let plain = Server::start(Reply::resets().after_head());
+        let tls = Server::tls(&authority.server(), Reply::resets().after_head());
+        program.run(&[&plain.url(), &tls.url(), authority.pem()]).passed();
+        assert_eq!((plain.count("POST"), tls.count("POST")), (3, 3));
+    });
+}
+
+#[test]
+fn fork() {
+    everywhere("fork.c", |program| {
+        let server = Server::start(echo());
+        program.run(&[server.url()]).passed();
+        assert_eq!(server.executed(), 203);
+        let of_child: Vec<_> =
+            server.requests().into_iter().filter(|r| r.target.starts_with("/c/")).collect();
+        let shared = server.requests().iter().any(|r| {
+            !r.target.starts_with("/c/") && of_child.iter().any(|c| c.connection == r.connection)
+        });
+        assert!(!shared, "the child opens connections of its own");
+    });
+}
+
+#[test]
+fn cplusplus() {
+    everywhere("smoke.cc", |program| {
+        let (refusing, server) = (refusing_address(), Server::start(echo()));
+        program.run(&[refusing.url(), server.url()]).passed();
+        assert_eq!(seen(&server), ["GET /c++", "PUT /c++"]);
+    });
+}
+
+/// SIGABRT, which a shell shows as 134.
+const ABORTED: Option<i32> = Some(6);
+
+#[test]
+fn an_exception_that_leaves_a_callback_ends_the_process() {
+    everywhere("throw.cc", |program| {
+        let server = Server::start(echo());
+        let ended = program.run(&[server.url()]);
+        assert_eq!(
+            (ended.said().as_str(), ended.signal()),
+            ("", ABORTED),
+            "{}",
+            ended.complained()
+        );
+        let message = "anyhost: an exception left a callback, which has to catch it; aborting\n";
+        assert!(ended.complained().contains(message), "{}", ended.complained());
+    });
+}
+
+#[test]
+fn the_sanitizers_find_planted_mistakes() {
+    let program = compile("planted.c", Build::Sanitized);
+    assert!(program.contains("__asan_init"));
+    let leak = program.run(&["leak"]);
+    assert_eq!(leak.code(), Some(23), "{}", leak.complained());
+    assert!(leak.complained().contains("LeakSanitizer: detected memory leaks"));
+    let read = program.run(&["read"]);
+    assert!(read.complained().contains("heap-use-after-free"), "{}", read.complained());
+}
+
+const VALGRIND: [&str; 6] = [
+    "valgrind",
+    "--quiet",
+    "--error-exitcode=99",
+    "--leak-check=full",
+    "--show-leak-kinds=definite,indirect,possible",
+    "--errors-for-leak-kinds=definite,indirect,possible",
+];
+
+#[test]
+fn valgrind() {
+    let tried = Command::new("valgrind").args(["--quiet", "true"]).output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        return skip("valgrind", "it is not installed, or lacks the symbols of the loader");
+    }
+    let planted = compile("planted.c", Build::Shared).run_under(&VALGRIND, &["leak"]);
+    assert_eq!(planted.code(), Some(99), "it finds what is planted: {}", planted.complained());
+
+    let (refusing, server) = (refusing_address(), Server::start(echo()));
+    let urls = [refusing.url(), server.url()];
+    let urls = urls.each_ref().map(String::as_str);
+    compile("smoke.c", Build::Shared).run_under(&VALGRIND, &urls).passed();
+    let server = Server::start(failing());
+    compile("errors.c", Build::Shared)
+        .run_under(&VALGRIND, &[&server.url(), &refusing.url()])
+        .passed();
+    let server = Server::start(Script::from(echo()).on("/resets", Reply::resets()));
+    compile("ownership.c", Build::Shared).run_under(&VALGRIND, &[&server.url()]).passed();
+}
+
+#[test]
+fn the_documented_list_is_what_a_static_library_needs() {
+    if !cfg!(target_os = "linux") || !installed("static list", "rustc") {
+        return;
+    }
+    // Of an empty library: ours adds nothing, or no program of these tests would link.
+    let empty = scratch().join("empty.rs");
+    std::fs::write(&empty, "").expect("the folder is writable");
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--crate-type", "staticlib", "--print", "native-static-libs", "-o"]);
+    let ended = run("rustc", rustc.arg(scratch().join("empty.a")).arg(&empty));
+    ended.succeeded();
+    let line = format!("native-static-libs: {STATIC_LIBRARIES}\n");
+    assert!(ended.complained().contains(&line), "{}", ended.complained());
+}

@@ -1,0 +1,36 @@
+//! The manual: how anyhost is built and why, for those who change it or want to know.
+//!
+//! | page | what it says |
+//! |---|---|
+//! | [`architecture`] | layers, the flow of a call, where a change goes |
+//! | [`glossary`] | the words of code, header and documents |
+//! | [`defaults`] | every option: default, bounds, reason |
+//! | [`vectors`] | the numbered rules of the sources: which test keeps each, which ruling replaces it |
+//! | [`field`] | what users of such clients reported: what is right here, and which test keeps it |
+//! | [`design`] | questions that come up, and their answers |
+//! | [`testing`] | which kind of test to write, and how to run them |
+//! | [`releasing`] | what to check before a release |
+
+#[doc = include_str!("architecture.md")]
+pub mod architecture {}
+
+#[doc = include_str!("glossary.md")]
+pub mod glossary {}
+
+#[doc = include_str!("defaults.md")]
+pub mod defaults {}
+
+#[doc = include_str!("vectors.md")]
+pub mod vectors {}
+
+#[doc = include_str!("field.md")]
+pub mod field {}
+
+#[doc = include_str!("design.md")]
+pub mod design {}
+
+#[doc = include_str!("testing.md")]
+pub mod testing {}
+
+#[doc = include_str!("releasing.md")]
+pub mod releasing {}
