@@ -1,0 +1,49 @@
+//! The page of the manual names the tests that there are, and no others.
+
+use std::collections::BTreeMap;
+
+const PAGE: &str = include_str!("../../src/manual/field.md");
+
+const SOURCES: [&str; 8] = [
+    include_str!("breaker.rs"),
+    include_str!("clock.rs"),
+    include_str!("config.rs"),
+    include_str!("failover.rs"),
+    include_str!("retry.rs"),
+    include_str!("retry_after.rs"),
+    include_str!("timeouts.rs"),
+    include_str!("weights.rs"),
+];
+
+/// How often each number follows this text, which stands before the digits.
+fn numbers<'a>(texts: &[&'a str], before: &str) -> BTreeMap<&'a str, usize> {
+    let mut found = BTreeMap::new();
+    for after in texts.iter().flat_map(|text| text.split(before).skip(1)) {
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 {
+            *found.entry(&after[..digits]).or_default() += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn the_page_and_the_tests_agree() {
+    let tests = numbers(&SOURCES, "\nfn f");
+    assert_eq!(tests.len(), 35, "{:?}", tests.keys());
+    for (number, count) in &tests {
+        let row = PAGE.lines().find(|line| line.starts_with(&format!("| F{number} ")));
+        let row = row.unwrap_or_else(|| panic!("the page has no row F{number}"));
+        let said = match count {
+            1 => format!("`f{number}`"),
+            2 => format!("`f{number}`, two tests"),
+            3 => format!("`f{number}`, three tests"),
+            _ => panic!("F{number} has {count} tests"),
+        };
+        let alone = *count > 1 || !row.contains(" tests");
+        assert!(row.contains(&said) && alone, "{count} tests: {row}");
+    }
+    for number in numbers(&[PAGE], "`f").keys() {
+        assert!(tests.contains_key(number), "the page names `f{number}`, which nobody wrote");
+    }
+}
