@@ -26,7 +26,7 @@ use crate::decide::{
 };
 use crate::sys::{Clock, Rng, SystemClock};
 use crate::transport::{
-    AgentTransport, NameLookup, Roots, TlsSettings, Transport, TransportConfig,
+    AgentTransport, Identity, NameLookup, Roots, TlsSettings, Transport, TransportConfig,
 };
 use http::HeaderMap;
 use parking_lot::Mutex;
@@ -55,6 +55,7 @@ pub struct ClientBuilder {
     endpoints: Vec<Endpoint>,
     headers: HeaderMap,
     roots_pem: Vec<Vec<u8>>,
+    identity: Option<Identity>,
     client: ClientSettings,
     call: CallSettings,
     callbacks: Callbacks,
@@ -70,6 +71,7 @@ impl ClientBuilder {
             endpoints: Vec::new(),
             headers: HeaderMap::new(),
             roots_pem: Vec::new(),
+            identity: None,
             client: ClientSettings::default(),
             call: CallSettings::default(),
             callbacks: Callbacks::default(),
@@ -134,6 +136,43 @@ impl ClientBuilder {
     pub fn tls_roots(mut self, roots: TlsRoots) -> Self {
         self.client.tls_roots = roots;
         self
+    }
+
+    /// Whether certificates are verified. Option `tls_verify`.
+    ///
+    /// **With `false`, TLS protects from nobody.** Any certificate of any server is taken: whoever
+    /// sits between can read every request and answer, secrets included, and change them. It is for
+    /// a test server on this machine. For a server with a certificate of its own making use
+    /// [`add_root_pem`](ClientBuilder::add_root_pem); for one that is reached under another name,
+    /// [`Endpoint::server_name`]. The `Debug` text of the builder and of the client says that it is
+    /// off.
+    ///
+    /// # Default
+    ///
+    /// `true`.
+    pub fn tls_verify(mut self, verify: bool) -> Self {
+        self.client.tls_verify = verify;
+        self
+    }
+
+    /// A certificate to show to servers that ask for one, as PEM: `cert` with the client's own first
+    /// and then those that lead from it to a root; `key` with its private key, not encrypted. It is
+    /// shown to every endpoint that asks (ruling R15).
+    ///
+    /// A server that does not accept it refuses the attempt with
+    /// [`Reason::Tls`](crate::Reason::Tls). In TLS 1.3 that refusal comes when the request may have
+    /// been sent, so that a write does not go on to the next endpoint.
+    ///
+    /// # Default
+    ///
+    /// None: a server that insists on one refuses.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::TlsMaterial`] from [`build`](ClientBuilder::build) where one cannot be read, or the
+    /// key is not that of the certificate.
+    pub fn client_cert_pem(self, cert: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Self {
+        self.with(|builder| builder.identify(cert.as_ref(), key.as_ref()))
     }
 
     /// How long a fallback stays preferred after a failover; zero = not at all. Option `hold_for`.
@@ -342,7 +381,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Looks names up in the place of the system's resolver.
+    /// Looks names up in the place of the system's resolver: a fixed table, or a registry of services.
+    /// It is asked to make a connection, at most every 10 s for a name that works.
     pub fn lookup(mut self, lookup: impl NameLookup + 'static) -> Self {
         self.lookup = Some(Arc::new(lookup));
         self
@@ -378,7 +418,7 @@ impl ClientBuilder {
         let clock: Arc<dyn Clock> = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
         let transport = match self.transport {
             Some(transport) => transport,
-            None => transport(&self.client, self.roots_pem, self.lookup),
+            None => transport(&self.client, self.roots_pem, self.identity, self.lookup),
         };
         if roster.has_https() {
             require_tls(&*transport)?;
@@ -440,6 +480,18 @@ impl ClientBuilder {
 
     pub(crate) fn trust(&mut self, pem: Vec<u8>) {
         self.roots_pem.push(pem);
+    }
+
+    pub(crate) fn identify(&mut self, cert: &[u8], key: &[u8]) -> Result<()> {
+        let identity = Identity::from_pem(cert, key).map_err(|why| {
+            Error::of_option(
+                Status::TlsMaterial,
+                "client_cert",
+                format!("client certificate: {why}"),
+            )
+        })?;
+        self.identity = Some(identity);
+        Ok(())
     }
 
     #[cfg(feature = "capi")]
@@ -522,15 +574,19 @@ fn pool_settings(client: &ClientSettings) -> Result<PoolSettings> {
 fn transport(
     settings: &ClientSettings,
     roots_pem: Vec<Vec<u8>>,
+    identity: Option<Identity>,
     lookup: Option<Arc<dyn NameLookup>>,
 ) -> Box<dyn Transport> {
     let mut config = TransportConfig {
         tls: Some(TlsSettings {
             roots: match settings.tls_roots {
                 TlsRoots::System => Roots::System,
+                TlsRoots::Bundled => Roots::Bundled,
                 TlsRoots::None => Roots::Only(Vec::new()),
             },
             extra_roots_pem: roots_pem,
+            identity,
+            unverified: !settings.tls_verify,
         }),
         idle_timeout: settings.idle_timeout,
         max_idle_per_endpoint: settings.max_idle_per_endpoint as usize,
@@ -552,6 +608,7 @@ impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
             .field("endpoints", &self.endpoints)
+            .field("client_cert", &self.identity.is_some())
             .field("client", &self.client)
             .field("call", &self.call)
             .field("mistake", &self.mistake)

@@ -4,6 +4,7 @@ use super::base_url::BaseUrl;
 use super::error::{Error, Result};
 use super::headers;
 use super::status::Status;
+use crate::transport::is_server_name;
 use http::HeaderMap;
 use std::fmt;
 
@@ -25,6 +26,7 @@ pub struct Endpoint {
     pub(crate) priority: Option<u32>,
     pub(crate) weight: Option<u32>,
     pub(crate) headers: HeaderMap,
+    pub(crate) server_name: Option<String>,
 }
 
 impl Endpoint {
@@ -47,7 +49,7 @@ impl Endpoint {
                 .expect("base64 is a header value");
             headers.insert(name, value);
         }
-        Endpoint { base, label: None, priority: None, weight: None, headers }
+        Endpoint { base, label: None, priority: None, weight: None, headers, server_name: None }
     }
 
     /// What it is called in attempts, events and errors.
@@ -79,6 +81,40 @@ impl Endpoint {
     pub fn weight(mut self, weight: u32) -> Self {
         self.weight = Some(weight);
         self
+    }
+
+    /// The name to ask a certificate for and to verify it by, in the place of the URL's host: a DNS
+    /// name, which the server is told (SNI, RFC 6066 section 3), or an IP address, which it is not.
+    /// `Host` stays that of the URL (ruling R15). For an endpoint given by its address, or reached
+    /// through a balancer that has no name of its own.
+    ///
+    /// # Default
+    ///
+    /// The host of the URL.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Argument`] for what no certificate can be for.
+    ///
+    /// ```
+    /// use anyhost::Endpoint;
+    ///
+    /// let endpoint = Endpoint::new("https://192.0.2.7/v1")?.server_name("api.example.com")?;
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    pub fn server_name(mut self, name: &str) -> Result<Self> {
+        self.set_server_name(name)?;
+        Ok(self)
+    }
+
+    pub(crate) fn set_server_name(&mut self, name: &str) -> Result<()> {
+        if !is_server_name(name) {
+            let shown: String = name.chars().take(64).collect();
+            let why = format!("`{}` is no name of a server", shown.escape_debug());
+            return Err(Error::of_option(Status::Argument, "server_name", why));
+        }
+        self.server_name = Some(name.to_owned());
+        Ok(())
     }
 
     /// A header that every request to this endpoint carries, and no request to another one. It takes
@@ -116,6 +152,7 @@ impl fmt::Debug for Endpoint {
             .field("url", &self.base)
             .field("label", &self.label)
             .field("priority", &self.priority)
+            .field("server_name", &self.server_name)
             .finish_non_exhaustive()
     }
 }

@@ -225,6 +225,11 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bases: Vec<_> =
             self.shared.state.lock().members.values().map(|member| member.base.clone()).collect();
-        f.debug_struct("Client").field("endpoints", &bases).finish()
+        let mut shown = f.debug_struct("Client");
+        shown.field("endpoints", &bases);
+        if !self.shared.client.tls_verify {
+            shown.field("tls_verify", &false);
+        }
+        shown.finish()
     }
 }

@@ -421,13 +421,23 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "tls_roots",
         default: "system",
-        help: "whose certificates are trusted: system, or none (only the PEMs added)",
+        help: "whose certificates are trusted: system, bundled, or none (only the PEMs added)",
         read: Read::Client(|client, text| {
             client.tls_roots = match text.trim() {
                 "system" => TlsRoots::System,
+                "bundled" => TlsRoots::Bundled,
                 "none" => TlsRoots::None,
-                other => return Err(format!("`{other}` is none of system, none")),
+                other => return Err(format!("`{other}` is none of system, bundled, none")),
             };
+            Ok(())
+        }),
+    },
+    OptionSpec {
+        name: "tls_verify",
+        default: "on",
+        help: "off = DANGER: any certificate will do, so anybody in between can read and change all",
+        read: Read::Client(|client, text| {
+            client.tls_verify = parse_flag(text).map_err(text_of)?;
             Ok(())
         }),
     },
@@ -530,6 +540,7 @@ mod tests {
             seed: Some(7),
             secret_headers: vec!["x".to_owned()],
             tls_roots: TlsRoots::None,
+            tls_verify: false,
             idle_timeout: std::time::Duration::ZERO,
             max_idle_per_endpoint: 99,
         };

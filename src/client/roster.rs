@@ -38,7 +38,12 @@ impl Roster {
                 priority: endpoint.priority.unwrap_or(by_place),
                 weight: weight(endpoint.weight, &label, settings)?,
                 keep_maximum: endpoint.weight.is_none(),
-                member: Arc::new(Member { base: endpoint.base, label, headers: endpoint.headers }),
+                member: Arc::new(Member {
+                    base: endpoint.base,
+                    label,
+                    headers: endpoint.headers,
+                    server_name: endpoint.server_name,
+                }),
             });
         }
         Ok(Roster(listed))

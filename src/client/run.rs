@@ -224,6 +224,7 @@ impl Run<'_> {
             endpoint: ticket.endpoint.0,
             method: &request.method,
             url: &member.base.join(&request.target),
+            server_name: member.server_name.as_deref(),
             headers: &headers,
             body,
             limits: ticket.limits(),

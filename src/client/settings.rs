@@ -104,6 +104,7 @@ pub(crate) struct ClientSettings {
     pub(crate) seed: Option<u64>,
     pub(crate) secret_headers: Vec<String>,
     pub(crate) tls_roots: TlsRoots,
+    pub(crate) tls_verify: bool,
     pub(crate) idle_timeout: Duration,
     pub(crate) max_idle_per_endpoint: u32,
 }
@@ -134,6 +135,7 @@ impl Default for ClientSettings {
             seed: None,
             secret_headers: Vec::new(),
             tls_roots: TlsRoots::System,
+            tls_verify: true,
             // Below the shortest keep-alive that servers commonly grant, so that the server is
             // seldom the one who closes first.
             idle_timeout: Duration::from_secs(15),
@@ -160,6 +162,10 @@ pub enum TlsRoots {
     /// Those of the operating system, and the roots added.
     #[default]
     System,
+    /// Mozilla's list as it was when this library was built, and the roots added. For images without
+    /// a store of their own. It ages: certificates of authorities that came later are not accepted,
+    /// and those of authorities that fell are, until the library is built anew.
+    Bundled,
     /// Only the roots added.
     None,
 }

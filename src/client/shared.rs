@@ -43,6 +43,8 @@ pub(crate) struct Member {
     pub(crate) label: Arc<str>,
     /// Headers of requests to this endpoint alone.
     pub(crate) headers: HeaderMap,
+    /// The name its certificate is for, where that is not the host.
+    pub(crate) server_name: Option<String>,
 }
 
 impl State {

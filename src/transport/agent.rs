@@ -11,8 +11,9 @@
 use super::connector::{Dialler, NoResolver, Shared};
 use super::current::Progress;
 use super::exchange::{exchange, sizes};
+use super::failure::Failure;
 use super::lookup::{NameLookup, Names, SystemLookup};
-use super::tls::TlsSettings;
+use super::tls::{TlsSettings, server_name};
 use super::{Answer, Attempt, Transport};
 use crate::decide::{Ending, Report};
 use parking_lot::RwLock;
@@ -65,7 +66,14 @@ impl fmt::Debug for TransportConfig {
 pub struct AgentTransport {
     config: ureq::config::Config,
     shared: Arc<Shared>,
-    agents: RwLock<HashMap<u64, Arc<Agent>>>,
+    agents: RwLock<HashMap<u64, Arc<Known>>>,
+}
+
+/// What an endpoint's attempts go through.
+struct Known {
+    agent: Agent,
+    /// Its connections were verified by this name, so they serve no other.
+    server_name: Option<String>,
 }
 
 impl fmt::Debug for AgentTransport {
@@ -88,23 +96,39 @@ impl AgentTransport {
         drop(gone);
     }
 
-    fn agent(&self, endpoint: u64) -> Arc<Agent> {
-        if let Some(agent) = self.agents.read().get(&endpoint) {
-            return agent.clone();
+    fn known(&self, attempt: &Attempt<'_>) -> Result<Arc<Known>, Failure> {
+        let serves = |known: &&Arc<Known>| known.server_name.as_deref() == attempt.server_name;
+        if let Some(known) = self.agents.read().get(&attempt.endpoint).filter(serves) {
+            return Ok(known.clone());
         }
-        let make = || {
-            let dialler = Dialler { shared: self.shared.clone(), server_name: None };
-            Arc::new(Agent::with_parts(self.config.clone(), dialler, NoResolver))
+        let name = match attempt.server_name.map(server_name) {
+            Some(None) => return Err(Failure::local("no name for a certificate")),
+            Some(name) => name,
+            None => None,
         };
-        self.agents.write().entry(endpoint).or_insert_with(make).clone()
+        let mut agents = self.agents.write();
+        if let Some(known) = agents.get(&attempt.endpoint).filter(serves) {
+            return Ok(known.clone());
+        }
+        let dialler = Dialler { shared: self.shared.clone(), server_name: name };
+        let known = Arc::new(Known {
+            agent: Agent::with_parts(self.config.clone(), dialler, NoResolver),
+            server_name: attempt.server_name.map(str::to_owned),
+        });
+        let replaced = agents.insert(attempt.endpoint, known.clone());
+        // Closing its idle connections is I/O.
+        drop(agents);
+        drop(replaced);
+        Ok(known)
     }
 }
 
 impl Transport for AgentTransport {
     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
-        let agent = self.agent(attempt.endpoint);
         let progress = Arc::new(Progress::new(attempt.limits, attempt.fresh, sizes(&attempt)));
-        let result = progress.run(|| exchange(&agent, attempt, &progress));
+        let result = self
+            .known(&attempt)
+            .and_then(|known| progress.run(|| exchange(&known.agent, attempt, &progress)));
         let facts = progress.report();
         match result {
             Ok(answer) => (Report { ending: Ending::Answered, ..facts }, Some(answer)),

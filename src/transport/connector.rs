@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::lookup::{Names, bare};
 use super::session::Session;
 use super::socket::Socket;
-use super::tls::{TlsError, TlsSettings, client_config};
+use super::tls::{TlsError, TlsSettings, client_config, server_name};
 use super::wire::Wire;
 use crate::decide::Phase;
 use rustls::ClientConfig;
@@ -73,7 +73,7 @@ impl Dialler {
         let peers = self.shared.names.find(host, port, deadline)?;
 
         progress.reach(Phase::Connect);
-        let stream = dial(&peers, deadline)?;
+        let stream = dial(&peers, deadline).inspect_err(|_| self.shared.names.doubt(host, port))?;
         let mut socket = Socket::new(stream).map_err(|e| Failure::of_system(&e))?;
 
         let session = match tls {
@@ -93,8 +93,8 @@ impl Dialler {
     fn name(&self, host: &str) -> Result<ServerName<'static>, Failure> {
         match &self.server_name {
             Some(name) => Ok(name.clone()),
-            None => ServerName::try_from(host.to_owned())
-                .map_err(|_| Failure::local("the host is no name for a certificate")),
+            None => server_name(host)
+                .ok_or_else(|| Failure::local("the host is no name for a certificate")),
         }
     }
 }

@@ -1,65 +1,215 @@
 //! Connects to the first of several addresses that lets us.
 //!
-//! One after the other; each gets an equal share of the time that is left, the last one all of it,
-//! so that a dead address cannot use up the time of a living one. A race (RFC 8305) was left out:
-//! a client with several endpoints has its alternatives one level up.
+//! They are started one after the other, the next one when those before have failed or 250 ms have
+//! passed, and the first to be connected wins (RFC 8305, "happy eyeballs"): a machine whose IPv6
+//! leads nowhere loses a quarter of a second and not its connect limit. All of it ends by one
+//! deadline, and runs on the thread of the attempt: non-blocking sockets under one `poll`, since a
+//! blocking connect ends late. The losers are closed before a byte was sent on them.
 //!
-//! Non-blocking connect and `poll`, because a blocking connect with a send timeout ends late.
+//! Flow: `lookup` → **dial** → `session`. Not here: whether the name should be asked for again
+//! (`lookup`), other endpoints, which are one level up.
 
 use super::deadline::Deadline;
 use super::failure::Failure;
+use super::platform;
 use crate::decide::Cause;
+use crate::sys;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
+
+/// The time before the next address is started beside those under way (RFC 8305 section 8, the
+/// connection attempt delay it recommends): above most round trips, so that a healthy first address
+/// seldom has a rival.
+const DELAY: Duration = Duration::from_millis(250);
 
 /// The time of an attempt without limits; the kernel gives up long before.
 const FOREVER: Duration = Duration::from_secs(24 * 3600);
 
-/// Connects to one of `peers`, or fails as the last of them did.
+/// Connects to one of `peers`. If all fail, tells what the first of them did.
 pub(super) fn dial(peers: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, Failure> {
-    let mut last = Failure::new(Cause::NameLookup, "the name has no address");
-    for (tried, peer) in peers.iter().enumerate() {
-        let left = deadline.left()?.unwrap_or(FOREVER);
-        let time = share(left, peers.len() - tried);
-        last = match connect(*peer, time) {
-            Ok(stream) => return Ok(stream),
-            // Ours carries no errno, the kernel's does.
-            Err(Refusal::Peer(e))
-                if e.kind() == ErrorKind::TimedOut && e.raw_os_error().is_none() =>
-            {
-                Failure { detail: format!("{peer} did not answer").into(), ..deadline.passed() }
-            }
-            Err(Refusal::Peer(e)) => Failure::of_dial(&e, *peer),
-            Err(Refusal::Own(e)) => Failure::of_system(&e),
-        };
+    let peers = interleaved(peers);
+    let race = if platform::WAITS_FOR_SEVERAL { staggered } else { in_turn };
+    race(&peers, deadline)
+}
+
+/// The families by turns, beginning with that of the first address; otherwise in the order given
+/// (RFC 8305 section 4).
+fn interleaved(peers: &[SocketAddr]) -> Vec<SocketAddr> {
+    let Some(first) = peers.first() else { return Vec::new() };
+    let (ours, others): (Vec<SocketAddr>, Vec<SocketAddr>) =
+        peers.iter().partition(|peer| peer.is_ipv4() == first.is_ipv4());
+    let (mut ours, mut others) = (ours.into_iter(), others.into_iter());
+    let mut order = Vec::with_capacity(peers.len());
+    while order.len() < peers.len() {
+        order.extend(ours.next());
+        order.extend(others.next());
     }
-    Err(last)
+    order
 }
 
-/// Who would not have it.
-enum Refusal {
-    Peer(io::Error),
-    Own(io::Error),
+/// A connection in the making.
+struct Started {
+    place: usize,
+    socket: Socket,
 }
 
-fn connect(peer: SocketAddr, time: Duration) -> Result<TcpStream, Refusal> {
-    let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP))
-        .map_err(|e| match e.kind() {
+fn staggered(peers: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, Failure> {
+    let mut under_way: Vec<Started> = Vec::new();
+    let mut failed = Failed::of(peers);
+    let mut next = 0;
+    let mut next_at = sys::now();
+    loop {
+        let Some(left) = time_left(deadline) else {
+            return Err(failed.out_of_time(&under_way, deadline));
+        };
+        let now = sys::now();
+        if next < peers.len() && now >= next_at {
+            match start(peers[next]) {
+                Ok((socket, true)) => return connected(socket),
+                Ok((socket, false)) => {
+                    under_way.push(Started { place: next, socket });
+                    next_at = now + DELAY;
+                }
+                Err(failure) => failed.note(next, failure),
+            }
+            next += 1;
+            continue;
+        }
+        if under_way.is_empty() {
+            return Err(failed.all());
+        }
+        let until_next = if next < peers.len() { next_at - now } else { FOREVER };
+        let sockets: Vec<_> = under_way.iter().map(|started| &started.socket).collect();
+        let settled = platform::wait_for_any(&sockets, left.min(until_next))
+            .map_err(|e| Failure::of_system(&e))?;
+        // From the last on, so that places stay true while some are taken out.
+        let mut winner = None;
+        for at in settled.into_iter().rev() {
+            let Started { place, socket } = under_way.remove(at);
+            match socket.take_error() {
+                Ok(None) => winner = Some(socket),
+                Ok(Some(error)) | Err(error) => {
+                    failed.note(place, Failure::of_dial(&error, peers[place]));
+                    next_at = sys::now();
+                }
+            }
+        }
+        if let Some(socket) = winner {
+            return connected(socket);
+        }
+    }
+}
+
+/// Begins to connect, and says whether that is done already.
+fn start(peer: SocketAddr) -> Result<(Socket, bool), Failure> {
+    let socket = open(peer)?;
+    socket.set_nonblocking(true).map_err(|e| Failure::of_system(&e))?;
+    match socket.connect(&peer.into()) {
+        Ok(()) => Ok((socket, true)),
+        Err(e) if platform::is_under_way(&e) => Ok((socket, false)),
+        Err(e) => Err(Failure::of_dial(&e, peer)),
+    }
+}
+
+fn open(peer: SocketAddr) -> Result<Socket, Failure> {
+    Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(|e| {
+        match e.kind() {
             // A family this machine does not speak is like an address it cannot reach.
-            ErrorKind::Unsupported => Refusal::Peer(e),
-            _ => Refusal::Own(e),
-        })?;
-    // The wait is cut down to whole milliseconds inside: one more, or it ends before its deadline.
-    let time = time + Duration::from_millis(1);
-    socket.connect_timeout(&peer.into(), time).map_err(Refusal::Peer)?;
+            ErrorKind::Unsupported => Failure::of_dial(&e, peer),
+            _ => Failure::of_system(&e),
+        }
+    })
+}
+
+fn connected(socket: Socket) -> Result<TcpStream, Failure> {
+    socket.set_nonblocking(false).map_err(|e| Failure::of_system(&e))?;
     Ok(socket.into())
 }
 
-/// The time for the first of `peers` addresses, of what is `left` for all of them.
-fn share(left: Duration, peers: usize) -> Duration {
-    left / u32::try_from(peers).unwrap_or(u32::MAX).max(1)
+/// One address after the other, for systems where a wait is for one socket: each gets an equal share
+/// of the time that is left, so that a dead one cannot use up the time of a living one.
+fn in_turn(peers: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, Failure> {
+    let mut failed = Failed::of(peers);
+    for (place, peer) in peers.iter().enumerate() {
+        let Some(left) = time_left(deadline) else {
+            return Err(failed.out_of_time(&[], deadline));
+        };
+        let share = left / (peers.len() - place) as u32;
+        // The wait is cut down to whole milliseconds inside: one more, or it ends before its time.
+        let time = share + Duration::from_millis(1);
+        let connect = |socket: Socket| match socket.connect_timeout(&(*peer).into(), time) {
+            Ok(()) => Ok(socket),
+            // Ours carries no errno, the kernel's does.
+            Err(e) if e.kind() == ErrorKind::TimedOut && e.raw_os_error().is_none() => {
+                Err(out_of_time(*peer, deadline))
+            }
+            Err(e) => Err(Failure::of_dial(&e, *peer)),
+        };
+        match open(*peer).and_then(connect) {
+            Ok(socket) => return Ok(socket.into()),
+            Err(failure) => failed.note(place, failure),
+        }
+    }
+    Err(failed.all())
+}
+
+/// How each of several addresses failed.
+struct Failed<'a> {
+    peers: &'a [SocketAddr],
+    /// The failure to be told, and its place among the addresses.
+    told: Option<(usize, Failure)>,
+    tried: usize,
+}
+
+impl<'a> Failed<'a> {
+    fn of(peers: &'a [SocketAddr]) -> Self {
+        Failed { peers, told: None, tried: 0 }
+    }
+
+    /// The first address in order is the one to be told of. But a fault of this machine gives way to
+    /// one of a peer: without any IPv6 an IPv6 address fails here, and says nothing about the host.
+    fn note(&mut self, place: usize, failure: Failure) {
+        self.tried += 1;
+        let rank = |place: usize, failure: &Failure| (failure.cause == Cause::Local, place);
+        if self.told.as_ref().is_none_or(|(at, told)| rank(place, &failure) < rank(*at, told)) {
+            self.told = Some((place, failure));
+        }
+    }
+
+    /// Every address failed.
+    fn all(self) -> Failure {
+        match self.told {
+            None => Failure::new(Cause::NameLookup, "the name has no address"),
+            Some((_, failure)) => of_several(failure, self.tried),
+        }
+    }
+
+    /// The time was over with these not heard of.
+    fn out_of_time(self, waiting: &[Started], deadline: Deadline) -> Failure {
+        let Some(first) = waiting.first() else { return deadline.passed() };
+        of_several(out_of_time(self.peers[first.place], deadline), self.tried + waiting.len())
+    }
+}
+
+fn of_several(failure: Failure, tried: usize) -> Failure {
+    match tried {
+        0 | 1 => failure,
+        _ => Failure {
+            detail: format!("{}; {tried} addresses tried", failure.detail).into(),
+            ..failure
+        },
+    }
+}
+
+fn out_of_time(peer: SocketAddr, deadline: Deadline) -> Failure {
+    Failure { detail: format!("{peer} did not answer").into(), ..deadline.passed() }
+}
+
+/// What is left of the time, which may be all there is; `None` when it is over.
+fn time_left(deadline: Deadline) -> Option<Duration> {
+    deadline.left().ok().map(|left| left.unwrap_or(FOREVER))
 }
 
 #[cfg(test)]
@@ -67,32 +217,109 @@ mod tests {
     use super::*;
     use crate::decide::Limit;
     use crate::sys;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
+    fn within(time: Duration) -> Deadline {
+        Deadline::new(Some(sys::now() + time), Limit::Connect)
+    }
+
+    const LONG: Duration = Duration::from_secs(5);
+
+    fn alive() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        (listener, at)
+    }
+
+    /// Bound and not listened on: refuses for as long as the socket lives.
+    fn dead() -> (Socket, SocketAddr) {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+        let at = socket.local_addr().unwrap().as_socket().unwrap();
+        (socket, at)
+    }
+
     #[test]
-    fn each_address_has_a_share_and_the_last_one_the_rest() {
-        let left = Duration::from_millis(900);
-        assert_eq!(share(left, 3), Duration::from_millis(300));
-        assert_eq!(share(left, 1), left);
+    fn families_take_turns_from_that_of_the_first() {
+        let v4 = |n: u8| SocketAddr::from(([127, 0, 0, n], 1));
+        let v6 = |n: u16| SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, n], 1));
+        for (given, order) in [
+            (vec![], vec![]),
+            (vec![v4(1), v4(2)], vec![v4(1), v4(2)]),
+            (vec![v6(1), v6(2), v6(3), v4(1)], vec![v6(1), v4(1), v6(2), v6(3)]),
+            (vec![v4(1), v6(1), v6(2), v4(2)], vec![v4(1), v6(1), v4(2), v6(2)]),
+            (vec![v4(1), v6(1), v6(2)], vec![v4(1), v6(1), v6(2)]),
+        ] {
+            assert_eq!(interleaved(&given), order);
+        }
     }
 
     #[test]
     fn a_dead_address_does_not_hide_a_living_one() {
-        let alive = TcpListener::bind("127.0.0.1:0").unwrap();
-        let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let deadline = Deadline::new(Some(sys::now() + Duration::from_secs(5)), Limit::Connect);
-        let peers = [dead, alive.local_addr().unwrap()];
-        assert_eq!(dial(&peers, deadline).unwrap().peer_addr().unwrap(), peers[1]);
-        let failure = dial(&[dead], deadline).unwrap_err();
-        assert_eq!(failure.cause, Cause::Refused);
-        assert_eq!(failure.detail, format!("{dead} refused the connection"));
+        let ((_listens, alive), (_bound, dead)) = (alive(), dead());
+        for race in [staggered, in_turn] {
+            let (began, peers) = (sys::now(), [dead, dead, alive]);
+            let stream = race(&peers, within(LONG)).unwrap();
+            assert_eq!(stream.peer_addr().unwrap(), alive);
+            assert!(sys::now() - began < DELAY, "the next one starts at once");
+            let failure = race(&[dead], within(LONG)).unwrap_err();
+            assert_eq!(failure.cause, Cause::Refused);
+            assert_eq!(failure.detail, format!("{dead} refused the connection"));
+        }
+    }
+
+    #[test]
+    fn the_first_failure_in_order_is_told_and_how_many_there_were() {
+        let ((_one, first), (_two, second)) = (dead(), dead());
+        for race in [staggered, in_turn] {
+            let failure = race(&[first, second], within(LONG)).unwrap_err();
+            let words = format!("{first} refused the connection; 2 addresses tried");
+            assert_eq!((failure.cause, &*failure.detail), (Cause::Refused, &*words));
+            assert_eq!(race(&[], within(LONG)).unwrap_err().cause, Cause::NameLookup);
+        }
+        // Later failures may be noted earlier, and a fault of ours says nothing about the host.
+        let peers = [first, second];
+        let refused = || Failure::new(Cause::Refused, "no");
+        for (noted, told) in [
+            (vec![(1, refused()), (0, Failure::new(Cause::Reset, "r"))], Cause::Reset),
+            (vec![(0, Failure::local("no IPv6")), (1, refused())], Cause::Refused),
+            (vec![(0, Failure::local("no files")), (1, Failure::local("l"))], Cause::Local),
+        ] {
+            let mut failed = Failed::of(&peers);
+            for (place, failure) in noted {
+                failed.note(place, failure);
+            }
+            assert_eq!(failed.all().cause, told);
+        }
+    }
+
+    /// No address of this machine can be reached from a broadcast; the connect call itself fails.
+    #[test]
+    fn what_fails_at_once_is_a_failure_of_that_address_only() {
+        let (_listens, alive) = alive();
+        let broadcast = SocketAddr::from(([255, 255, 255, 255], 1));
+        assert!(start(broadcast).is_err());
+        assert_eq!(dial(&[broadcast, alive], within(LONG)).unwrap().peer_addr().unwrap(), alive);
+    }
+
+    #[test]
+    fn the_winner_blocks() {
+        let (listens, alive) = alive();
+        let stream = dial(&[alive], within(LONG)).unwrap();
+        let (mut peer, _) = listens.accept().unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let (began, mut byte) = (sys::now(), [0]);
+        assert!((&stream).read(&mut byte).is_err());
+        assert!(sys::now() - began >= Duration::from_millis(15), "it waited");
+        peer.write_all(b"x").unwrap();
+        assert_eq!((&stream).read(&mut byte).unwrap(), 1);
     }
 
     #[test]
     fn a_passed_deadline_dials_nothing() {
-        let alive = TcpListener::bind("127.0.0.1:0").unwrap();
-        let deadline = Deadline::new(Some(sys::now()), Limit::Connect);
-        let failure = dial(&[alive.local_addr().unwrap()], deadline).unwrap_err();
+        let (_listens, alive) = alive();
+        let failure = dial(&[alive], within(Duration::ZERO)).unwrap_err();
         assert_eq!(failure.cause, Cause::TimedOut(Limit::Connect));
     }
 }

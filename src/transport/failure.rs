@@ -9,7 +9,8 @@
 
 use super::current::Progress;
 use crate::decide::{Cause, Limit, Phase};
-use rustls::CertificateError;
+use rustls::pki_types::UnixTime;
+use rustls::{AlertDescription, CertificateError};
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -106,7 +107,7 @@ impl Failure {
                 Failure::new(Cause::Certificate, "the peer presented no certificate")
             }
             rustls::Error::AlertReceived(alert) => {
-                Failure::new(Cause::Tls, format!("handshake alert: {alert:?}"))
+                Failure::new(Cause::Tls, format!("handshake alert: {}", alert_words(*alert)))
             }
             rustls::Error::PeerIncompatible(_) => {
                 Failure::new(Cause::Tls, "no TLS version or cipher in common")
@@ -168,25 +169,86 @@ impl Failure {
     }
 }
 
-fn certificate_words(why: &CertificateError) -> &'static str {
+/// The alert's name, and what it asks of whoever reads it.
+fn alert_words(alert: AlertDescription) -> String {
+    use AlertDescription::*;
+    let meaning = match alert {
+        CertificateRequired => ", the server wants a client certificate",
+        BadCertificate
+        | UnsupportedCertificate
+        | CertificateRevoked
+        | CertificateExpired
+        | CertificateUnknown
+        | UnknownCA
+        | AccessDenied => ", the server does not accept the client certificate",
+        ProtocolVersion => ", the server speaks neither TLS 1.3 nor 1.2",
+        UnrecognisedName => ", the server does not know this name",
+        _ => "",
+    };
+    format!("{alert:?}{meaning}")
+}
+
+/// Most of what a certificate says about itself that is repeated.
+const MAX_NAMES: usize = 3;
+const MAX_WORDS: usize = 120;
+
+fn certificate_words(why: &CertificateError) -> Cow<'static, str> {
+    use CertificateError::*;
+    let seconds = |from: UnixTime, to: UnixTime| to.as_secs().saturating_sub(from.as_secs());
     match why {
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "certificate expired"
+        Expired => "certificate expired".into(),
+        ExpiredContext { time, not_after } => {
+            format!("certificate expired {} ago", span(seconds(*not_after, *time))).into()
         }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "certificate not valid yet"
+        NotValidYet => "certificate not valid yet".into(),
+        NotValidYetContext { time, not_before } => {
+            let wait = span(seconds(*time, *not_before));
+            format!("certificate not valid yet, by this clock for another {wait}").into()
         }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "certificate not valid for this name"
+        NotValidForName => "certificate not valid for this name".into(),
+        NotValidForNameContext { expected, presented } => {
+            let names: Vec<String> =
+                presented.iter().take(MAX_NAMES).map(|name| told(bare(name))).collect();
+            let more = if presented.len() > MAX_NAMES { " and others" } else { "" };
+            let expected = expected.to_str();
+            match names.is_empty() {
+                true => format!("certificate not valid for this name: {expected} is not on it"),
+                false => format!(
+                    "certificate not valid for this name: it is for {}{more}, not {expected}",
+                    names.join(", ")
+                ),
+            }
+            .into()
         }
-        CertificateError::UnknownIssuer => "unknown issuer",
-        CertificateError::Revoked => "certificate revoked",
-        CertificateError::BadSignature => "certificate with a bad signature",
-        CertificateError::BadEncoding => "certificate not readable",
-        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            "certificate not for servers"
+        UnknownIssuer => {
+            "unknown issuer: no root that is trusted has signed the certificate".into()
         }
-        _ => "certificate not accepted",
+        Revoked => "certificate revoked".into(),
+        BadSignature => "certificate with a bad signature".into(),
+        BadEncoding => "certificate not readable".into(),
+        InvalidPurpose | InvalidPurposeContext { .. } => "certificate not for servers".into(),
+        Other(why) => format!("certificate not accepted: {}", told(&why.to_string())).into(),
+        _ => "certificate not accepted".into(),
+    }
+}
+
+/// A name as rustls shows it, `DnsName("a.example")`, without what is around it.
+fn bare(name: &str) -> &str {
+    let inside = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inside.unwrap_or(name).trim_matches('"')
+}
+
+/// What a peer says, short and on one line.
+fn told(text: &str) -> String {
+    text.chars().take(MAX_WORDS).collect::<String>().escape_debug().to_string()
+}
+
+/// A time in the largest unit that there are two of.
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} hours", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
     }
 }
 
@@ -206,6 +268,34 @@ mod tests {
         let failure = Failure::timed_out(Limit::Stall);
         let back = ureq::Error::from(failure.clone().into_io());
         assert_eq!(Failure::of_ureq(back, &at(Phase::Body)), failure);
+    }
+
+    #[test]
+    fn certificates_are_turned_down_in_words() {
+        let (day, now) = (86_400, 1_000_000_000);
+        let at = |seconds| UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
+        let expired =
+            |ago| CertificateError::ExpiredContext { time: at(now), not_after: at(now - ago) };
+        let named = |presented: &[&str]| CertificateError::NotValidForNameContext {
+            expected: "a.example".try_into().unwrap(),
+            presented: presented.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let many = ["DnsName(\"b\")", "IpAddress(127.0.0.2)", "c\nd", "DnsName(\"e\")"];
+        for (why, words) in [
+            (expired(60), "certificate expired 1 min ago"),
+            (expired(3 * 3600), "certificate expired 3 hours ago"),
+            (expired(9 * day), "certificate expired 9 days ago"),
+            (named(&[]), "certificate not valid for this name: a.example is not on it"),
+            (named(&many[..1]), "certificate not valid for this name: it is for b, not a.example"),
+            (
+                named(&many),
+                "certificate not valid for this name: it is for b, 127.0.0.2, c\\nd and others, \
+                 not a.example",
+            ),
+        ] {
+            assert_eq!(certificate_words(&why), words);
+        }
+        assert_eq!(told(&"x".repeat(1000)).len(), MAX_WORDS);
     }
 
     #[test]

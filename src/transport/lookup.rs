@@ -4,13 +4,19 @@
 //! with a deadline. At most eight such threads exist: a resolver that hangs must not eat a thread
 //! for each request. All who ask for one name at a time share one lookup.
 //!
-//! Only dialling asks; an IP literal is never looked up. Not here: a cache (idle connections are
-//! one already), the choice among addresses (`dial`).
+//! Only dialling asks; an IP literal is never looked up. An answer is remembered for a while (`known`)
+//! and stands in where the resolver fails, is busy, or lets us wait. A lookup given up on goes on:
+//! what it finds is there for the next dial, and that it was slow says nothing about the name.
+//!
+//! Flow: `connector` → **lookup** → `dial`. Not here: how long answers are good (`known`), the choice
+//! among addresses (`dial`).
 
 use super::deadline::Deadline;
 use super::failure::Failure;
+use super::known::{Key, Known};
 use super::platform;
-use crate::decide::Cause;
+use crate::decide::{Cause, Limit};
+use crate::sys;
 use parking_lot::{Condvar, Mutex};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,9 +24,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// Most lookups that run at a time.
 const MAX_LOOKUPS: usize = 8;
+
+/// How long a lookup may take where an old answer could stand in. A resolver that works needs some
+/// 10 ms and seldom more than 100; one that has lost a packet is silent for 5 s.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Why a name has no addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,10 +49,12 @@ pub enum LookupError {
 
 /// Finds the addresses of a name.
 ///
-/// May block as long as it likes: it is called on a thread of its own. Closures of the same shape
-/// implement it.
+/// May block as long as it likes: it is called on a thread of its own, of which there are eight at
+/// most. Its answers are remembered for 10 s, and stand in for up to an hour where it fails. Closures
+/// of the same shape implement it.
 pub trait NameLookup: Send + Sync {
-    /// The addresses of `host`, with `port`, in the order in which to try them.
+    /// The addresses of `host`, with `port`, in the order in which to try them. None at all is a
+    /// failed lookup.
     ///
     /// # Errors
     /// [`LookupError::NameUnknown`] only where the name certainly does not exist.
@@ -98,15 +111,16 @@ fn certain_or_failed(error: dns_lookup::LookupError) -> LookupError {
 type Found = Result<Vec<SocketAddr>, LookupError>;
 
 /// A lookup under way, and those who wait for it.
-#[derive(Default)]
 struct Flight {
+    begun: Instant,
     found: Mutex<Option<Found>>,
     landed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    flights: HashMap<(String, u16), Arc<Flight>>,
+    flights: HashMap<Key, Arc<Flight>>,
+    known: Known,
     /// Threads of a parent process do not exist in its child.
     forks: u32,
 }
@@ -132,16 +146,53 @@ impl Names {
         if let Some(ip) = literal(host) {
             return Ok(vec![SocketAddr::new(ip, port)]);
         }
-        let flight = self.join(host, port)?;
+        let key = (host.to_owned(), port);
+        let (fresh, stale) = {
+            let (known, now) = (&self.state.lock().known, sys::now());
+            (known.fresh(&key, now), known.stale(&key, now))
+        };
+        if let Some(fresh) = fresh {
+            return Ok(fresh);
+        }
+        match (self.ask(&key, deadline, stale.is_some()), stale) {
+            (Err(failure), Some(stale)) if failure.cause != Cause::NameUnknown => {
+                deadline.left()?;
+                Ok(stale)
+            }
+            (found, _) => found,
+        }
+    }
+
+    /// No connection came about with any address of `host`.
+    pub(super) fn doubt(&self, host: &str, port: u16) {
+        self.state.lock().known.doubt(&(host.to_owned(), port));
+    }
+
+    /// Looks a name up, or waits for who does. With a stand-in at hand there is less patience.
+    fn ask(
+        &self,
+        key: &Key,
+        deadline: Deadline,
+        stand_in: bool,
+    ) -> Result<Vec<SocketAddr>, Failure> {
+        let flight = self.join(key)?;
+        let mut until = deadline;
+        if stand_in {
+            // Half of what is left is for the connection itself.
+            let half = deadline.left()?.map(|left| sys::now() + left / 2);
+            until = until
+                .or_earlier(half, Limit::Connect)
+                .or_earlier(Some(flight.begun + PATIENCE), Limit::Connect);
+        }
         let mut found = flight.found.lock();
         loop {
             if let Some(found) = &*found {
-                return found.clone().and_then(some_address).map_err(failure);
+                return found.clone().map_err(failure);
             }
-            match deadline.at() {
+            match until.at() {
                 None => flight.landed.wait(&mut found),
                 Some(at) => {
-                    deadline.left()?;
+                    until.left()?;
                     flight.landed.wait_until(&mut found, at);
                 }
             }
@@ -149,44 +200,58 @@ impl Names {
     }
 
     /// The lookup of this name that is under way, or a new one.
-    fn join(&self, host: &str, port: u16) -> Result<Arc<Flight>, Failure> {
-        let key = (host.to_owned(), port);
+    fn join(&self, key: &Key) -> Result<Arc<Flight>, Failure> {
         let mut state = self.state.lock();
         if state.forks != platform::forks() {
             *state = State { forks: platform::forks(), ..State::default() };
         }
-        if let Some(flight) = state.flights.get(&key) {
+        if let Some(flight) = state.flights.get(key) {
             return Ok(flight.clone());
         }
         // Each flight has its thread, and leaves together with it.
         if state.flights.len() >= MAX_LOOKUPS {
             return Err(Failure::new(Cause::NameLookup, "too many names are being looked up"));
         }
-        let flight = Arc::new(Flight::default());
+        let flight =
+            Arc::new(Flight { begun: sys::now(), found: Mutex::default(), landed: Condvar::new() });
         let (ours, shared, source) = (flight.clone(), self.state.clone(), self.source.clone());
         let name = key.clone();
         thread::Builder::new()
             .name("anyhost-lookup".into())
             .spawn(move || {
-                let found = catch_unwind(AssertUnwindSafe(|| source.look_up(&name.0, name.1)))
-                    .unwrap_or_else(|_| {
-                        Err(LookupError::Failed {
-                            os_error: 0,
-                            detail: "the lookup panicked".into(),
-                        })
-                    });
-                shared.lock().flights.remove(&name);
+                let found = answer(&*source, &name);
+                shared.lock().land(&name, &found);
                 *ours.found.lock() = Some(found);
                 ours.landed.notify_all();
             })
             .map_err(|e| Failure::of_system(&e))?;
-        state.flights.insert(key, flight.clone());
+        state.flights.insert(key.clone(), flight.clone());
         Ok(flight)
     }
 }
 
-fn some_address(found: Vec<SocketAddr>) -> Found {
-    if found.is_empty() { Err(LookupError::NameUnknown) } else { Ok(found) }
+impl State {
+    /// A lookup is over.
+    fn land(&mut self, name: &Key, found: &Found) {
+        self.flights.remove(name);
+        match found {
+            Ok(peers) => self.known.learn(name, peers.clone(), sys::now()),
+            Err(LookupError::NameUnknown) => self.known.forget(name),
+            Err(LookupError::Failed { .. }) => {}
+        }
+    }
+}
+
+/// Asks the source. An answer without addresses is no certainty that there are none: it is what broken
+/// resolvers and half-filled registries give.
+fn answer(source: &dyn NameLookup, (host, port): &Key) -> Found {
+    let failed =
+        |detail: &'static str| Err(LookupError::Failed { os_error: 0, detail: detail.into() });
+    match catch_unwind(AssertUnwindSafe(|| source.look_up(host, *port))) {
+        Ok(Ok(peers)) if peers.is_empty() => failed("the lookup found no address"),
+        Ok(found) => found,
+        Err(_) => failed("the lookup panicked"),
+    }
 }
 
 fn failure(error: LookupError) -> Failure {
@@ -241,7 +306,8 @@ mod tests {
             Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])
         }));
         // Nothing lands before the gate opens, so all of these are on one flight.
-        let flights: Vec<_> = (0..5).map(|_| names.join("a.test", 1).unwrap()).collect();
+        let flights: Vec<_> =
+            (0..5).map(|_| names.join(&("a.test".to_owned(), 1)).unwrap()).collect();
         gate.wait();
         for flight in flights {
             let mut found = flight.found.lock();
@@ -281,6 +347,84 @@ mod tests {
         assert_eq!(cause(LookupError::NameUnknown), Cause::NameUnknown);
         let failed = LookupError::Failed { os_error: 0, detail: "".into() };
         assert_eq!(cause(failed), Cause::NameLookup);
+        let empty = Names::new(Arc::new(|_: &str, _: u16| Ok(Vec::new())));
+        assert_eq!(
+            empty.find("a.test", 1, within(LONG)).unwrap_err().cause,
+            Cause::NameLookup,
+            "an empty answer is no certainty"
+        );
+    }
+
+    fn peers(last: u8) -> Vec<SocketAddr> {
+        vec![SocketAddr::from(([127, 0, 0, last], 1))]
+    }
+
+    /// A source that gives these answers, one after the other, and then panics.
+    fn giving(answers: Vec<Found>) -> Names {
+        let answers = Mutex::new(answers.into_iter());
+        Names::new(Arc::new(move |_: &str, _: u16| {
+            answers.lock().next().unwrap_or_else(|| panic!("asked once too often"))
+        }))
+    }
+
+    #[test]
+    fn a_fresh_answer_is_not_asked_for_again() {
+        let names = giving(vec![Ok(peers(1)), Ok(peers(2))]);
+        for _ in 0..5 {
+            assert_eq!(names.find("a.test", 1, within(LONG)).unwrap(), peers(1));
+        }
+        names.doubt("a.test", 1);
+        assert_eq!(names.find("a.test", 1, within(LONG)).unwrap(), peers(2));
+    }
+
+    #[test]
+    fn the_last_good_answer_stands_in_for_a_failed_lookup_only() {
+        let failed = || Err(LookupError::Failed { os_error: 0, detail: "".into() });
+        let answers = vec![Ok(peers(1)), failed(), Ok(vec![]), Err(LookupError::NameUnknown)];
+        let names = giving(answers);
+        for what in ["good", "failed", "empty"] {
+            assert_eq!(names.find("a.test", 1, within(LONG)), Ok(peers(1)), "{what}");
+            names.doubt("a.test", 1);
+        }
+        let cause = |names: &Names| names.find("a.test", 1, within(LONG)).unwrap_err().cause;
+        assert_eq!(cause(&names), Cause::NameUnknown, "certain, so nothing stands in");
+        assert_eq!(cause(&names), Cause::NameLookup, "and nothing is left: the source panics");
+    }
+
+    #[test]
+    fn a_stand_in_shortens_the_wait_for_a_resolver_that_hangs() {
+        let gate = Arc::new(Barrier::new(2));
+        let (asked, closed) = (AtomicUsize::new(0), gate.clone());
+        let names = Names::new(Arc::new(move |_: &str, _: u16| {
+            match asked.fetch_add(1, SeqCst) {
+                0 => {}
+                1 => drop(closed.wait()),
+                _ => panic!("asked once too often"),
+            }
+            Ok(peers(asked.load(SeqCst) as u8))
+        }));
+        let find = |time| {
+            let began = sys::now();
+            let found = names.find("a.test", 1, within(time)).unwrap();
+            (found, sys::now() - began)
+        };
+        assert_eq!(find(LONG).0, peers(1));
+        names.doubt("a.test", 1);
+        let half = Duration::from_millis(100);
+        let (found, took) = find(2 * half);
+        assert!(found == peers(1) && took >= half && took < half * 3 / 2, "{took:?}");
+        let (found, took) = find(LONG);
+        assert!(found == peers(1) && took < PATIENCE, "{took:?}, since the lookup began before");
+        let (_, took) = find(LONG);
+        assert!(took < half, "patience is for a lookup, not for each who waits: {took:?}");
+
+        let flight = names.join(&("a.test".to_owned(), 1)).unwrap();
+        gate.wait();
+        let mut found = flight.found.lock();
+        while found.is_none() {
+            flight.landed.wait(&mut found);
+        }
+        assert_eq!(find(LONG).0, peers(2), "what it finds late is not lost");
     }
 
     #[cfg(target_os = "linux")]

@@ -18,6 +18,8 @@ mod dial;
 mod early;
 mod exchange;
 mod failure;
+mod identity;
+mod known;
 mod lookup;
 mod platform;
 #[cfg(feature = "testing")]
@@ -25,14 +27,16 @@ mod scripted;
 mod session;
 mod socket;
 mod tls;
+mod unverified;
 mod upload;
 mod wire;
 
 pub use agent::{AgentTransport, TransportConfig};
+pub use identity::Identity;
 pub use lookup::{LookupError, NameLookup, SystemLookup};
 #[cfg(feature = "testing")]
 pub use scripted::{Reply, ScriptedTransport, Seen};
-pub use tls::{Roots, TlsError, TlsSettings};
+pub use tls::{Roots, TlsError, TlsSettings, is_server_name};
 
 use crate::decide::{Limits, Report};
 use http::{HeaderMap, Method};
@@ -46,6 +50,8 @@ pub struct Attempt<'a> {
     pub method: &'a Method,
     /// The absolute URL: scheme, host, port, path and query as they go on the wire. No user info.
     pub url: &'a str,
+    /// The name to ask a certificate for, and to verify it by, where it is not the host of the URL.
+    pub server_name: Option<&'a str>,
     /// Every header of the request. `Host` only where the caller set it by hand, and no framing
     /// headers (`Content-Length`, `Transfer-Encoding`): those follow from the body.
     pub headers: &'a HeaderMap,

@@ -3,6 +3,7 @@
 //! Everything with `unsafe` or a `cfg(unix)` in the transport is here. Where there is no exact
 //! counterpart a slower one of std stands in.
 
+use socket2::Socket;
 use std::io;
 use std::net::TcpStream;
 use std::time::Duration;
@@ -26,11 +27,16 @@ pub(super) fn wait(stream: &TcpStream, ready: Ready, time: Duration) -> io::Resu
         Ready::Read => libc::POLLIN,
         Ready::Write => libc::POLLOUT,
     };
-    let mut entry = libc::pollfd { fd: stream.as_raw_fd(), events, revents: 0 };
+    poll(&mut [libc::pollfd { fd: stream.as_raw_fd(), events, revents: 0 }], time)
+}
+
+/// Whether anything came of a wait for these.
+#[cfg(unix)]
+fn poll(entries: &mut [libc::pollfd], time: Duration) -> io::Result<bool> {
     // Rounded up, so that a wait never ends just before its deadline only to be made again.
     let millis = time.as_micros().div_ceil(1000).clamp(1, i32::MAX as u128) as i32;
-    // SAFETY: `entry` is one valid pollfd, exclusively ours for the call.
-    match unsafe { libc::poll(&raw mut entry, 1, millis) } {
+    // SAFETY: `entries` are that many valid pollfds, exclusively ours for the call.
+    match unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, millis) } {
         0 => Ok(false),
         n if n > 0 => Ok(true),
         _ => match io::Error::last_os_error() {
@@ -40,7 +46,33 @@ pub(super) fn wait(stream: &TcpStream, ready: Ready, time: Duration) -> io::Resu
     }
 }
 
-/// As above, by the socket's own timeout: readiness is then found by trying.
+/// Whether connections to several addresses can be in the making at a time.
+pub(super) const WAITS_FOR_SEVERAL: bool = cfg!(unix);
+
+/// Waits until one of the sockets, at least, is connected or has failed, or the time is over. Gives
+/// the places of those.
+#[cfg(unix)]
+pub(super) fn wait_for_any(sockets: &[&Socket], time: Duration) -> io::Result<Vec<usize>> {
+    use std::os::fd::AsRawFd;
+    let entry = |socket: &&Socket| libc::pollfd {
+        fd: socket.as_raw_fd(),
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    let mut entries: Vec<_> = sockets.iter().map(entry).collect();
+    if !poll(&mut entries, time)? {
+        return Ok(Vec::new());
+    }
+    Ok((0..entries.len()).filter(|&at| entries[at].revents != 0).collect())
+}
+
+/// Not possible here; see [`WAITS_FOR_SEVERAL`].
+#[cfg(not(unix))]
+pub(super) fn wait_for_any(_: &[&Socket], _: Duration) -> io::Result<Vec<usize>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// [`wait`] by the socket's own timeout: readiness is then found by trying.
 #[cfg(not(unix))]
 pub(super) fn wait(stream: &TcpStream, ready: Ready, time: Duration) -> io::Result<bool> {
     let time = Some(time.max(Duration::from_millis(1)));
@@ -62,6 +94,19 @@ pub(super) fn wait(stream: &TcpStream, ready: Ready, time: Duration) -> io::Resu
             Ok(true)
         }
     }
+}
+
+/// Whether a connect call that does not block has begun its work.
+#[cfg(unix)]
+pub(super) fn is_under_way(error: &io::Error) -> bool {
+    // After an interruption it goes on by itself too.
+    matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR))
+}
+
+/// As above.
+#[cfg(not(unix))]
+pub(super) fn is_under_way(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
 }
 
 /// How many bytes (0 or 1) could be read now; `None` if a read would block.

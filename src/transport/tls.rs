@@ -4,25 +4,33 @@
 //! connections of whatever endpoint. The provider (ring) is named here and not taken from the
 //! process, because a library must not depend on what its host installed first.
 //!
-//! Not here: the handshake and the records (`session`).
+//! Not here: who we are to a server that asks (`identity`), the handshake and the records (`session`).
 
+use super::identity::Identity;
+use super::lookup::bare;
+use super::unverified::Unverified;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::{CertificateDer, pem::PemObject};
+use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 use std::fmt;
 use std::sync::Arc;
 
-/// Whom to trust.
+/// Whom to trust, and who we are.
 #[derive(Debug, Clone, Default)]
 pub struct TlsSettings {
     /// The base of trust.
     pub roots: Roots,
     /// Certificates trusted in addition, each text with one or more in PEM.
     pub extra_roots_pem: Vec<Vec<u8>>,
+    /// Shown to servers that ask for a certificate.
+    pub identity: Option<Identity>,
+    /// Take any certificate of any server. Roots are read all the same, so that a mistake in them is
+    /// found.
+    pub unverified: bool,
 }
 
 /// The base of trust.
@@ -31,6 +39,8 @@ pub enum Roots {
     /// What the operating system trusts, asked the way each system wants to be asked.
     #[default]
     System,
+    /// Mozilla's list, as it was when this library was built.
+    Bundled,
     /// Only the certificates in these PEM texts.
     Only(Vec<Vec<u8>>),
 }
@@ -51,31 +61,48 @@ impl std::error::Error for TlsError {}
 pub(super) fn client_config(settings: &TlsSettings) -> Result<Arc<ClientConfig>, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let mut extra = certificates(&settings.extra_roots_pem)?;
+    if let Roots::Only(pem) = &settings.roots {
+        extra.extend(certificates(pem)?);
+    }
     let verifier: Arc<dyn ServerCertVerifier> = match &settings.roots {
+        _ if settings.unverified => Arc::new(Unverified(provider.clone())),
         Roots::System => Arc::new(
             Verifier::new_with_extra_roots(extra, provider.clone())
                 .map_err(|e| TlsError(format!("no usable roots: {e}")))?,
         ),
-        Roots::Only(pem) => {
-            extra.extend(certificates(pem)?);
-            only(extra, provider.clone())?
+        Roots::Bundled => {
+            let bundled = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+            verifier(bundled, extra, provider.clone())?
         }
+        Roots::Only(_) => verifier(RootCertStore::empty(), extra, provider.clone())?,
     };
     let config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13, &TLS12])
         .map_err(|e| TlsError(format!("the provider lacks a TLS version: {e}")))?
-        // "Dangerous" is any verifier handed over ready; this one does verify.
+        // "Dangerous" is any verifier handed over ready.
         .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
-    Ok(Arc::new(config))
+        .with_custom_certificate_verifier(verifier);
+    Ok(Arc::new(match &settings.identity {
+        Some(identity) => config.with_client_cert_resolver(identity.resolver()),
+        None => config.with_no_client_auth(),
+    }))
 }
 
-fn only(
+/// Whether this is a name or an address that a certificate can be for.
+pub fn is_server_name(name: &str) -> bool {
+    server_name(name).is_some()
+}
+
+/// What to ask a certificate for, from a host with or without brackets.
+pub(super) fn server_name(host: &str) -> Option<ServerName<'static>> {
+    ServerName::try_from(bare(host).to_owned()).ok()
+}
+
+fn verifier(
+    mut store: RootCertStore,
     roots: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<WebPkiServerVerifier>, TlsError> {
-    let mut store = RootCertStore::empty();
     for root in roots {
         store.add(root).map_err(|e| TlsError(format!("a root certificate is unusable: {e}")))?;
     }
@@ -86,11 +113,13 @@ fn only(
 
 /// The certificates in some PEM texts. A text without one is an error, not an empty list: whoever
 /// names a file of roots means to trust somebody.
-fn certificates(texts: &[Vec<u8>]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub(super) fn certificates(
+    texts: &[impl AsRef<[u8]>],
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let mut all = Vec::new();
     for text in texts {
         let before = all.len();
-        for certificate in CertificateDer::pem_slice_iter(text) {
+        for certificate in CertificateDer::pem_slice_iter(text.as_ref()) {
             all.push(certificate.map_err(|e| TlsError(format!("not readable as PEM: {e}")))?);
         }
         if all.len() == before {
@@ -110,7 +139,7 @@ mod tests {
 
     fn only(texts: &[&str]) -> TlsSettings {
         let texts = texts.iter().map(|t| t.as_bytes().to_vec()).collect();
-        TlsSettings { roots: Roots::Only(texts), extra_roots_pem: vec![] }
+        TlsSettings { roots: Roots::Only(texts), ..TlsSettings::default() }
     }
 
     #[test]
@@ -121,6 +150,28 @@ mod tests {
         let not_der = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         assert!(error(only(&[not_der])).starts_with("a root certificate is unusable"));
         assert!(error(only(&[])).starts_with("no usable roots"));
+        // What is given is read, also where nobody needs it.
+        let unverified = |settings| TlsSettings { unverified: true, ..settings };
+        assert_eq!(error(unverified(only(&["hello"]))), "no certificate in the PEM text");
+        assert!(client_config(&unverified(only(&[]))).is_ok());
+    }
+
+    #[test]
+    fn a_list_of_roots_is_at_hand() {
+        let bundled = TlsSettings { roots: Roots::Bundled, ..TlsSettings::default() };
+        assert!(client_config(&bundled).is_ok());
+        assert!(webpki_roots::TLS_SERVER_ROOTS.len() > 50);
+    }
+
+    #[test]
+    fn names_and_addresses_can_be_on_a_certificate() {
+        for name in ["a.example", "localhost", "127.0.0.1", "::1", "[::1]", "xn--bcher-kva.example"]
+        {
+            assert!(is_server_name(name), "{name}");
+        }
+        for name in ["", "a b", "a.example:443", "https://a.example", "bücher.example", "*.a"] {
+            assert!(!is_server_name(name), "{name}");
+        }
     }
 
     #[test]

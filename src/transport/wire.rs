@@ -100,7 +100,7 @@ impl Wire {
             };
             // The peer takes no more, for now or for ever: a blocking write falls short only when its
             // time is over. The answer may be here already.
-            if self.look_for_answer(progress) {
+            if self.look_for_answer(progress)? {
                 self.spoiled = true;
                 progress.answer_early();
                 progress.reach(Phase::Head);
@@ -112,15 +112,17 @@ impl Wire {
         }
     }
 
-    /// Takes in what has arrived, until it is clear whether it is a final answer.
-    fn look_for_answer(&mut self, progress: &Progress) -> bool {
+    /// Takes in what has arrived, until it is clear whether it is a final answer. A TLS alert is one
+    /// of its own kind: in TLS 1.3 a server refuses a client's certificate when the request is already
+    /// on its way.
+    fn look_for_answer(&mut self, progress: &Progress) -> Result<bool, Failure> {
         loop {
             if early::begins_final_answer(self.buffers.input()) {
                 self.buffers.offer_input();
-                return true;
+                return Ok(true);
             }
             if self.buffers.input().len() >= EARLY_INPUT {
-                return false;
+                return Ok(false);
             }
             let Wire { socket, session, buffers, .. } = self;
             let buf = buffers.input_append_buf();
@@ -133,8 +135,9 @@ impl Wire {
                     buffers.input_appended(n);
                     progress.add_received(n);
                 }
-                // Ends and errors are for the next read to report, if there is one.
-                _ => return false,
+                Err(failure) if failure.cause == Cause::Tls => return Err(failure),
+                // Ends and other errors are for the next read to report, if there is one.
+                _ => return Ok(false),
             }
         }
     }

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 
 const PAGE: &str = include_str!("../../src/manual/field.md");
 
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 11] = [
     include_str!("breaker.rs"),
     include_str!("clock.rs"),
     include_str!("config.rs"),
+    include_str!("dns.rs"),
     include_str!("failover.rs"),
+    include_str!("ipv6.rs"),
     include_str!("retry.rs"),
     include_str!("retry_after.rs"),
     include_str!("timeouts.rs"),
+    include_str!("tls.rs"),
     include_str!("weights.rs"),
 ];
 
@@ -30,7 +33,7 @@ fn numbers<'a>(texts: &[&'a str], before: &str) -> BTreeMap<&'a str, usize> {
 #[test]
 fn the_page_and_the_tests_agree() {
     let tests = numbers(&SOURCES, "\nfn f");
-    assert_eq!(tests.len(), 35, "{:?}", tests.keys());
+    assert_eq!(tests.len(), 42, "{:?}", tests.keys());
     for (number, count) in &tests {
         let row = PAGE.lines().find(|line| line.starts_with(&format!("| F{number} ")));
         let row = row.unwrap_or_else(|| panic!("the page has no row F{number}"));

@@ -30,7 +30,8 @@ const LAYERS: [Layer; 5] = [
 const ROOT: [&str; 2] = ["lib.rs", "manual"];
 
 /// Crates that only the transport knows: their releases are not ours.
-const TRANSPORT_ONLY: [&str; 4] = ["ureq", "ureq_proto", "rustls", "rustls_platform_verifier"];
+const TRANSPORT_ONLY: [&str; 5] =
+    ["ureq", "ureq_proto", "rustls", "rustls_platform_verifier", "webpki_roots"];
 
 /// What of `std` is no value: a decision made of these could not be repeated from its arguments.
 const IMPURE: [&str; 7] = ["fs", "net", "thread", "env", "process", "io", "os"];

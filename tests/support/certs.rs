@@ -11,7 +11,8 @@ use rcgen::{
 };
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 /// A CA. Each has a name and a key of its own, so a second one is "another issuer".
 pub struct Authority {
@@ -56,27 +57,73 @@ impl Authority {
         self.sign(params)
     }
 
+    /// A server whose certificate is not valid yet for years.
+    pub fn server_of_the_future(&self) -> Arc<ServerConfig> {
+        let mut params = leaf(&["localhost", "127.0.0.1", "::1"]);
+        params.not_before = date_time_ymd(4001, 1, 1);
+        params.not_after = date_time_ymd(4002, 1, 1);
+        self.sign(params)
+    }
+
+    /// A server, speaking this version only, that insists on a client certificate of `clients`.
+    pub fn server_for(
+        &self,
+        clients: &Authority,
+        version: &'static SupportedProtocolVersion,
+    ) -> Arc<ServerConfig> {
+        let (certificate, key) = self.pair(leaf(&["localhost", "127.0.0.1", "::1"]));
+        let roots = Arc::new(clients.roots());
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider());
+        let config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[version])
+            .expect("this version")
+            .with_client_cert_verifier(verifier.build().expect("a verifier"))
+            .with_single_cert(vec![certificate], key.into())
+            .expect("a key that fits the certificate");
+        Arc::new(config)
+    }
+
+    /// A certificate for a client and its key, as PEM.
+    pub fn client_pem(&self) -> (String, String) {
+        let mut params = leaf(&["client.example"]);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        (certificate.pem(), key.serialize_pem())
+    }
+
     /// A client that trusts this authority only.
     pub fn client(&self) -> Arc<ClientConfig> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.der.clone()).expect("a CA certificate");
         let config = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .expect("TLS 1.2 and 1.3")
-            .with_root_certificates(roots)
+            .with_root_certificates(self.roots())
             .with_no_client_auth();
         Arc::new(config)
     }
 
-    fn sign(&self, params: CertificateParams) -> Arc<ServerConfig> {
+    fn roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.der.clone()).expect("a CA certificate");
+        roots
+    }
+
+    fn pair(
+        &self,
+        params: CertificateParams,
+    ) -> (CertificateDer<'static>, PrivatePkcs8KeyDer<'static>) {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
-        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        (certificate.der().clone(), PrivatePkcs8KeyDer::from(key.serialize_der()))
+    }
+
+    fn sign(&self, params: CertificateParams) -> Arc<ServerConfig> {
+        let (certificate, key) = self.pair(params);
         let config = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .expect("TLS 1.2 and 1.3")
             .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key.into())
+            .with_single_cert(vec![certificate], key.into())
             .expect("a key that fits the certificate");
         Arc::new(config)
     }

@@ -24,6 +24,7 @@ fn attempt<'a>(
         endpoint: 1,
         method: &Method::GET,
         url: "https://a.example/x",
+        server_name: None,
         headers,
         body,
         limits: Limits {

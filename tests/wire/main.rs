@@ -11,6 +11,7 @@
 //! | `resend.rs` | what may go out a second time (R1), the stale connection (R2) |
 //! | `exhaustion.rs` | what is handed out when nothing is left to try (R11) |
 //! | `limits.rs` | every limit binds, and none binds early (R3, R9) |
+//! | `names.rs` | names are looked up to dial, and addresses tried side by side (RFC 8305) |
 //! | `bodies.rs` | where a body ends, and how large it may be (R13) |
 //! | `urls_and_headers.rs` | what arrives, and what no text shows (R15, R16) |
 //! | `tls.rs` | certificates and handshakes |
@@ -24,6 +25,7 @@ mod bodies;
 mod exhaustion;
 mod failover;
 mod limits;
+mod names;
 mod resend;
 mod tls;
 mod urls_and_headers;
