@@ -29,6 +29,8 @@
 //!   [`deadline`](ClientBuilder::deadline) bounds the whole call.
 //! * **The hold.** After a failover the fallback stays preferred for 5 minutes
 //!   ([`hold_for`](ClientBuilder::hold_for)); then the first endpoint is tried first again.
+//! * **Redirects.** Up to 10 are followed ([`redirects`](ClientBuilder::redirects)). Secret headers go to the
+//!   origins of the endpoints only, and where a redirect leads says nothing about an endpoint.
 //! * **The end.** [`Response`] and [`Error`] list every [`Attempt`]: where it went, how far it got, why it
 //!   failed, and what is certain of its [`Delivery`].
 //!

@@ -305,6 +305,7 @@ impl<'a> Call<'a> {
             method: &self.method,
             url: &self.url,
             server_name: None,
+            foreign: false,
             headers: &self.headers,
             body,
             limits: Limits {
@@ -440,6 +441,7 @@ fn endpoints_do_not_share_connections() {
             method: &Method::GET,
             url: &server.url(),
             server_name: None,
+            foreign: false,
             headers: &HeaderMap::new(),
             body: Outgoing::Empty,
             limits: Limits { until: Some(now() + ms(5000)), ..Limits::default() },

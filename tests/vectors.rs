@@ -21,6 +21,8 @@ mod limits;
 mod list;
 #[path = "vectors/network.rs"]
 mod network;
+#[path = "vectors/redirects.rs"]
+mod redirects;
 #[path = "vectors/retry.rs"]
 mod retry;
 #[path = "vectors/retry_after.rs"]

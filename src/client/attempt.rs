@@ -25,6 +25,7 @@ pub struct Attempt {
     pub(crate) delivery: Delivery,
     pub(crate) status: Option<u16>,
     pub(crate) replay: bool,
+    pub(crate) hop: bool,
     pub(crate) reused: bool,
     pub(crate) os_error: i32,
     pub(crate) started: Duration,
@@ -53,6 +54,7 @@ impl Attempt {
             delivery: outcome.delivery,
             status: report.status,
             replay,
+            hop: false,
             reused: report.reused,
             os_error: report.os_error,
             started,
@@ -69,7 +71,7 @@ impl Attempt {
         self.number
     }
 
-    /// The label of the endpoint.
+    /// The label of the endpoint; of a hop to another origin, that origin.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
@@ -98,6 +100,12 @@ impl Attempt {
     /// replay shares that attempt's limits and counts against none (ruling R2).
     pub fn is_replay(&self) -> bool {
         self.replay
+    }
+
+    /// It asked for what a redirect points to: outside the choice of endpoints, and counted in no limit
+    /// of attempts (ruling R14).
+    pub fn is_hop(&self) -> bool {
+        self.hop
     }
 
     /// It went over a connection kept alive from an earlier exchange.

@@ -111,6 +111,12 @@ impl BaseUrl {
         &self.authority
     }
 
+    /// How much of a URL's path is the base's own; nothing where that path is not below the base.
+    pub(crate) fn covers(&self, path: &str) -> Option<usize> {
+        let rest = path.strip_prefix(&*self.path)?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(self.path.len())
+    }
+
     /// Equal for two spellings of one endpoint.
     pub(crate) fn identity(&self) -> &str {
         &self.identity

@@ -219,6 +219,36 @@ macro_rules! call_setters {
             })
         }
 
+        /// How many redirects a call follows (301, 302, 303, 307 and 308; RFC 9110 §15.4); 0 = they
+        /// are handed out like any answer. Option `redirects`.
+        ///
+        /// 303 turns every method but HEAD into GET, 301 and 302 turn POST into GET, and the body is
+        /// left behind then; where it goes along and cannot be produced again, the redirect is handed
+        /// out. So is one without `Location`. Each hop is an attempt in the list, with limits of its
+        /// own as the last attempt has them; it is not counted in
+        /// [`max_attempts`](Self::max_attempts), and says nothing about any endpoint. If it fails, the
+        /// call ends there.
+        ///
+        /// Secrets ([`secret_header`](crate::ClientBuilder::secret_header), a `Host` set by hand, the
+        /// headers of an endpoint) go along to origins of this client's endpoints only, and no more
+        /// once a hop has been elsewhere. User info in a `Location` is neither sent nor shown.
+        ///
+        /// # Default
+        ///
+        /// 10 (ruling R14).
+        ///
+        /// # Errors
+        ///
+        /// From the call [`Status::Redirects`](crate::Status::Redirects): for more than so many, for
+        /// one that comes back to what was asked before, and for one from https to http, to another
+        /// scheme, or to what is no URL.
+        pub fn redirects(self, most: u32) -> Self {
+            self.change("redirects", move |call| {
+                call.redirects = most;
+                Ok(())
+            })
+        }
+
         /// Largest body of an answer in bytes. A larger one is
         /// [`Status::TooLarge`](crate::Status::TooLarge), and never tried elsewhere. Option
         /// `max_body`.

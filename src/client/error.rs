@@ -3,7 +3,7 @@
 use super::attempt::Attempt;
 use super::response::Response;
 use super::status::Status;
-use crate::decide::{Delivery, Phase, Reason, State};
+use crate::decide::{Delivery, Phase, Reason, Refused, State};
 use std::fmt;
 use std::time::Duration;
 
@@ -74,6 +74,33 @@ impl Error {
             None => status.text().to_owned(),
             Some(last) => sentence(status, &attempts, last),
         };
+        error.0.attempts = attempts;
+        error
+    }
+
+    /// The error of a call that a redirect of `label` led to where none may go.
+    pub(crate) fn redirects(
+        why: Refused,
+        label: &str,
+        target: Option<&str>,
+        attempts: Vec<Attempt>,
+    ) -> Self {
+        let mut text = match why {
+            Refused::TooMany(most) => {
+                format!("{label} redirects once more, after the {most} that may be followed")
+            }
+            Refused::Loop => format!("a redirect of {label} leads back to what was asked before"),
+            Refused::Unencrypted => format!("a redirect of {label} leads from https to http"),
+            Refused::OtherScheme => {
+                format!("a redirect of {label} leads to neither https nor http")
+            }
+            Refused::Unreadable => format!("a redirect of {label} has a Location that is no URL"),
+        };
+        if let Some(target) = target {
+            text.push_str(&format!(" (to {target})"));
+        }
+        text.push_str(delivery_words(&attempts));
+        let mut error = Error::new(Status::Redirects, text);
         error.0.attempts = attempts;
         error
     }
@@ -187,13 +214,17 @@ fn sentence(status: Status, attempts: &[Attempt], last: &Attempt) -> String {
         1 => ", the only attempt",
         _ => ", the last of several attempts",
     });
-    text.push_str(match attempts.iter().map(Attempt::delivery).max() {
+    text.push_str(delivery_words(attempts));
+    text
+}
+
+fn delivery_words(attempts: &[Attempt]) -> &'static str {
+    match attempts.iter().map(Attempt::delivery).max() {
         Some(Delivery::Maybe) => "; a server may have received the request",
         Some(Delivery::Answered) => "; a server received the request",
         Some(Delivery::NotProcessed) => "; no server behind the proxy received the request",
         _ => "; no server received the request",
-    });
-    text
+    }
 }
 
 impl fmt::Display for Error {

@@ -393,6 +393,15 @@ const OPTIONS: &[OptionSpec] = &[
         }),
     },
     OptionSpec {
+        name: "redirects",
+        default: "10",
+        help: "how many redirects a call follows; 0 = they are handed out",
+        read: Read::Call(|call, text| {
+            call.redirects = number(text)?;
+            Ok(())
+        }),
+    },
+    OptionSpec {
         name: "max_body",
         default: "64m",
         help: "largest body of an answer, in bytes",
@@ -558,6 +567,7 @@ mod tests {
             stall_timeout: None,
             require_success: true,
             error_statuses: crate::decide::StatusSet::of(&[(500, 500)]),
+            redirects: 0,
             max_body: 0,
             user_agent: HeaderValue::from_static("x"),
         };
@@ -579,6 +589,7 @@ mod tests {
             ("resend_statuses", "5x", "`5x`"),
             ("connect_timeout", "0", "\"0\""),
             ("deadline", "soon", "\"soon\""),
+            ("redirects", "-1", "`-1`"),
             ("max_body", "64q", "\"64q\""),
             ("require_success", "yes", "\"yes\""),
             ("secret_headers", "a b", "`a b`"),

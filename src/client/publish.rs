@@ -24,8 +24,8 @@ impl<'a> Publisher<'a> {
         Publisher { client, call: 0 }
     }
 
-    pub(crate) fn attempt_started(&self, member: &Member) {
-        self.tell(Event { endpoint: Some(&member.label), ..self.event(EventKind::AttemptStarted) });
+    pub(crate) fn attempt_started(&self, label: &str) {
+        self.tell(Event { endpoint: Some(label), ..self.event(EventKind::AttemptStarted) });
     }
 
     pub(crate) fn attempt_ended(&self, attempt: &Attempt) {

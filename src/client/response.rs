@@ -72,12 +72,13 @@ impl Response {
         })
     }
 
-    /// The URL that answered, without user info and query.
+    /// The URL that answered, the last of all redirects, without user info and query.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The label of the endpoint that answered.
+    /// The label of the endpoint that answered. Where a redirect has led to an origin of none, it is that
+    /// origin, as `https://cdn.example`.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }

@@ -4,6 +4,7 @@
 use super::base_url::BaseUrl;
 use super::endpoint::Endpoint;
 use super::error::{Error, Result};
+use super::foreign::Foreign;
 use super::settings::{ClientSettings, Selection};
 use super::shared::{Member, State};
 use super::status::Status;
@@ -88,6 +89,7 @@ impl Roster {
             ids: members.iter().map(|(id, m)| (m.base.identity().to_owned(), *id)).collect(),
             members: members.into_iter().collect(),
             next_id,
+            foreign: Foreign::default(),
         }
     }
 

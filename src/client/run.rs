@@ -8,6 +8,7 @@ use super::body::Source;
 use super::builder::check_backoff;
 use super::error::{Error, Result};
 use super::publish::Publisher;
+use super::redirect::Trail;
 use super::request::Request;
 use super::response::Response;
 use super::settings::CallSettings;
@@ -15,12 +16,12 @@ use super::shared::{Member, Shared};
 use super::snapshot::refusals;
 use super::status::Status;
 use crate::decide::{
-    self, Advice, Call, Cause, End, Ending, EndpointId, Failure, Health, Plan, Report, Step,
-    Ticket, Verdict, retry_after,
+    self, Advice, Call, Cause, End, Ending, EndpointId, Failure, Health, Limits, Plan, Report,
+    Step, Ticket, Verdict, retry_after,
 };
 use crate::transport::{self, Answer, Outgoing};
-use http::HeaderMap;
 use http::header::{ACCEPT, DATE, HeaderValue, RETRY_AFTER, USER_AGENT};
+use http::{HeaderMap, Method};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,6 +50,10 @@ pub(crate) fn run(
         started: now,
         attempts: Vec::new(),
         answer: None,
+        // A health check is of one endpoint, and one attempt.
+        redirects: if only.is_some() { 0 } else { settings.redirects },
+        trail: None,
+        refused: None,
         events: Vec::new(),
     };
     loop {
@@ -59,7 +64,10 @@ pub(crate) fn run(
             // The list and the pool change together, so this is for completeness.
             (Step::Attempt(_), None) => return run.end(End::Error(Failure::NoEndpoint)),
             (Step::Wait(until), _) => client.clock.sleep_until(until),
-            (Step::End(end), _) => return run.end(end),
+            (Step::End(end), _) => {
+                let end = run.follow(&mut call, end, request);
+                return run.end(end);
+            }
         }
     }
 }
@@ -111,16 +119,36 @@ fn lay_over(headers: &mut HeaderMap, over: &HeaderMap) {
 }
 
 /// A call under way: what it has gathered, beside its state in [`Call`].
-struct Run<'a> {
-    client: &'a Shared,
-    settings: &'a CallSettings,
-    headers: HeaderMap,
-    told: Publisher<'a>,
-    started: Instant,
-    attempts: Vec<Attempt>,
+pub(super) struct Run<'a> {
+    pub(super) client: &'a Shared,
+    pub(super) settings: &'a CallSettings,
+    pub(super) headers: HeaderMap,
+    pub(super) told: Publisher<'a>,
+    pub(super) started: Instant,
+    pub(super) attempts: Vec<Attempt>,
     /// The last complete answer. Its attempts are filled in at the end.
-    answer: Option<Response>,
+    pub(super) answer: Option<Response>,
+    /// How many redirects may be followed.
+    pub(super) redirects: u32,
+    /// The way on from that answer, where it is a redirect to follow or to refuse.
+    pub(super) trail: Option<Trail>,
+    /// Where the redirect leads that may not be followed.
+    pub(super) refused: Option<String>,
     events: Vec<decide::Event>,
+}
+
+/// One request to one URL, as the transport is asked to make it.
+pub(super) struct Asking<'a> {
+    pub(super) endpoint: u64,
+    pub(super) method: &'a Method,
+    pub(super) url: &'a str,
+    pub(super) server_name: Option<&'a str>,
+    pub(super) foreign: bool,
+    pub(super) headers: &'a HeaderMap,
+    /// The request's body goes along.
+    pub(super) body: bool,
+    pub(super) limits: Limits,
+    pub(super) fresh: bool,
 }
 
 impl Run<'_> {
@@ -154,17 +182,33 @@ impl Run<'_> {
             Call::begin(&mut self.client.state.lock().pool, &ticket, now, &mut self.events);
             self.publish();
         }
-        self.told.attempt_started(member);
+        self.told.attempt_started(&member.label);
         let began = self.client.clock.now();
-        let (mut report, answer) = self.transmit(member, ticket, request);
+        let asking = Asking {
+            endpoint: ticket.endpoint.0,
+            method: &request.method.clone(),
+            url: &member.base.join(&request.target),
+            server_name: member.server_name.as_deref(),
+            foreign: false,
+            headers: &self.headers_at(member, request),
+            body: true,
+            limits: ticket.limits(),
+            fresh: ticket.fresh,
+        };
+        let (mut report, answer) = self.transmit(asking, request);
         let now = self.client.clock.now();
 
-        let mut answer = answer.map(|answer| self.response(member, request, answer));
+        let url = |request: &Request| member.base.join_redacted(&request.target);
+        let mut answer = answer.map(|answer| respond(url(request), member.label.clone(), answer));
         report.retry_after = answer.as_ref().and_then(|answer| self.asked_wait(answer));
         let callbacks = &self.client.callbacks;
+        let trail = answer
+            .as_ref()
+            .and_then(|answer| self.redirected(ticket.endpoint, member, request, answer));
         let verdict = match &mut answer {
-            Some(answer) => callbacks.verdict(answer, &self.attempts),
-            None => Verdict::Default,
+            // The judge is asked of the answers that the caller may get, not of the way to them.
+            Some(answer) if trail.is_none() => callbacks.verdict(answer, &self.attempts),
+            _ => Verdict::Default,
         };
         let outcome = call.judge(&ticket, &report, verdict);
         let mut attempt = Attempt::new(
@@ -190,23 +234,28 @@ impl Run<'_> {
         self.told.attempt_ended(&attempt);
         self.attempts.push(attempt);
         if answer.is_some() {
-            self.answer = answer;
+            (self.answer, self.trail) = (answer, trail);
         }
         self.publish();
     }
 
-    fn transmit(
-        &self,
-        member: &Member,
-        ticket: Ticket,
-        request: &mut Request,
-    ) -> (Report, Option<Answer>) {
+    /// The headers of the request at an endpoint: the request's own over the endpoint's over the client's.
+    pub(super) fn headers_at(&self, member: &Member, request: &Request) -> Cow<'_, HeaderMap> {
         let mut headers = Cow::Borrowed(&self.headers);
         if !member.headers.is_empty() {
             lay_over(headers.to_mut(), &member.headers);
             lay_over(headers.to_mut(), &request.headers);
         }
-        let body = match request.body.source() {
+        headers
+    }
+
+    pub(super) fn transmit(
+        &self,
+        asking: Asking<'_>,
+        request: &mut Request,
+    ) -> (Report, Option<Answer>) {
+        let source = if asking.body { request.body.source() } else { Ok(Source::Empty) };
+        let body = match source {
             Ok(Source::Empty) => Outgoing::Empty,
             Ok(Source::Bytes(bytes)) => Outgoing::Bytes(bytes),
             Ok(Source::Reader { source, length }) => Outgoing::Reader { source, length },
@@ -221,32 +270,21 @@ impl Run<'_> {
             }
         };
         self.client.transport.attempt(transport::Attempt {
-            endpoint: ticket.endpoint.0,
-            method: &request.method,
-            url: &member.base.join(&request.target),
-            server_name: member.server_name.as_deref(),
-            headers: &headers,
+            endpoint: asking.endpoint,
+            method: asking.method,
+            url: asking.url,
+            server_name: asking.server_name,
+            foreign: asking.foreign,
+            headers: asking.headers,
             body,
-            limits: ticket.limits(),
-            fresh: ticket.fresh,
+            limits: asking.limits,
+            fresh: asking.fresh,
             max_body: self.settings.max_body,
         })
     }
 
-    fn response(&self, member: &Member, request: &Request, answer: Answer) -> Response {
-        Response {
-            status: answer.status,
-            headers: answer.headers,
-            body: answer.body,
-            url: member.base.join_redacted(&request.target),
-            endpoint: member.label.clone(),
-            elapsed: Duration::ZERO,
-            attempts: Vec::new(),
-        }
-    }
-
     /// What a 429 or 503 asks to wait (ruling R10).
-    fn asked_wait(&self, answer: &Response) -> Option<Duration> {
+    pub(super) fn asked_wait(&self, answer: &Response) -> Option<Duration> {
         if !matches!(answer.status, 429 | 503) {
             return None;
         }
@@ -272,6 +310,10 @@ impl Run<'_> {
             (End::Rejected, Some(answer)) => {
                 return Err(Error::rejected(Response { elapsed, attempts, ..answer }));
             }
+            (End::Error(Failure::Redirect(why)), Some(answer)) => {
+                let target = self.refused.as_deref();
+                return Err(Error::redirects(why, answer.endpoint(), target, attempts));
+            }
             // A transport that reports an answer and gives none has broken its promise.
             (End::Answer | End::Rejected, None) => {
                 return Err(Error::of_call(Status::Internal, attempts));
@@ -287,6 +329,19 @@ impl Run<'_> {
 
     fn publish(&mut self) {
         self.told.publish(&mut self.events, &self.attempts);
+    }
+}
+
+/// An answer as the caller sees it, but for what the end of the call adds.
+pub(super) fn respond(url: String, endpoint: Arc<str>, answer: Answer) -> Response {
+    Response {
+        status: answer.status,
+        headers: answer.headers,
+        body: answer.body,
+        url,
+        endpoint,
+        elapsed: Duration::ZERO,
+        attempts: Vec::new(),
     }
 }
 
@@ -322,5 +377,6 @@ fn status_of(failure: Failure) -> Status {
         Failure::Body => Status::Body,
         Failure::TooLarge => Status::TooLarge,
         Failure::BodySource => Status::BodySource,
+        Failure::Redirect(_) => Status::Redirects,
     }
 }

@@ -25,6 +25,7 @@ pub(crate) struct CallSettings {
     pub(crate) stall_timeout: Option<Duration>,
     pub(crate) require_success: bool,
     pub(crate) error_statuses: StatusSet,
+    pub(crate) redirects: u32,
     pub(crate) max_body: u64,
     pub(crate) user_agent: HeaderValue,
 }
@@ -49,6 +50,7 @@ impl Default for CallSettings {
             stall_timeout: Some(Duration::from_secs(30)),
             require_success: false,
             error_statuses: StatusSet::EMPTY,
+            redirects: 10,
             max_body: 64 << 20,
             user_agent: HeaderValue::from_static(concat!("anyhost/", env!("CARGO_PKG_VERSION"))),
         }

@@ -2,6 +2,7 @@
 
 use super::base_url::BaseUrl;
 use super::callbacks::Callbacks;
+use super::foreign::Foreign;
 use super::settings::{CallSettings, ClientSettings};
 use crate::decide::{EndpointId, Pool};
 use crate::sys::{Clock, Rng};
@@ -35,6 +36,8 @@ pub(crate) struct State {
     /// The number of each endpoint that the pool knows or remembers, by its identity.
     pub(crate) ids: BTreeMap<String, EndpointId>,
     pub(crate) next_id: u64,
+    /// Keys of origins beside those of the endpoints.
+    pub(crate) foreign: Foreign,
 }
 
 /// An endpoint, as the network sees it.

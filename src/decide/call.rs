@@ -18,6 +18,7 @@ use super::mutant::planted;
 use super::pick::{Pick, Tried, Wanted, pick};
 use super::plan::{Plan, WhenNoneEligible};
 use super::pool::Pool;
+use super::redirect::Refused;
 use super::report::{Cause, Ending, Limit, Report};
 use super::timeout::Execution;
 use std::time::{Duration, Instant};
@@ -128,6 +129,8 @@ pub enum Failure {
     TooLarge,
     /// The caller's body source failed.
     BodySource,
+    /// A redirect may not be followed.
+    Redirect(Refused),
 }
 
 impl<'a> Call<'a> {
@@ -219,17 +222,21 @@ impl<'a> Call<'a> {
             // A replay shares those of the attempt it repeats.
             return ticket;
         }
+        let limits = self.limits_from(ticket.began, ticket.last, ticket.latency);
+        Ticket { limits: Some(limits), ..ticket }
+    }
+
+    fn limits_from(&self, began: Instant, last: bool, latency: Option<Duration>) -> AttemptLimits {
         let mut execution = self.execution;
-        execution.since_start = ticket.began.saturating_duration_since(self.started);
-        execution.latency = ticket.latency;
+        execution.since_start = began.saturating_duration_since(self.started);
+        execution.latency = latency;
         let timeouts = Timeouts {
             attempt: self.plan.attempt_timeout.attempt_timeout(&execution),
             connect: self.plan.connect_timeout,
             connect_last: self.plan.connect_timeout_last,
             stall: self.plan.stall_timeout,
         };
-        let limits = limits(ticket.began, self.plan.deadline, timeouts, ticket.last);
-        Ticket { limits: Some(limits), ..ticket }
+        limits(began, self.plan.deadline, timeouts, last)
     }
 
     /// Tells the pool how long a probe may take, which is not lost before that.
@@ -241,15 +248,56 @@ impl<'a> Call<'a> {
 
     /// Judges an attempt. Changes nothing: the caller's callbacks see the outcome before it counts.
     pub fn judge(&self, ticket: &Ticket, report: &Report, verdict: Verdict) -> Outcome {
-        let rules = Rules {
-            repeatable: self.plan.repeatable,
+        let limits = ticket.limits.unwrap_or_default();
+        classify(report, &self.rules(limits, self.plan.repeatable, verdict))
+    }
+
+    fn rules(&self, limits: AttemptLimits, repeatable: bool, verdict: Verdict) -> Rules<'_> {
+        Rules {
+            repeatable,
             resend_statuses: self.plan.resend_statuses,
             failure_statuses: self.plan.failure_statuses,
-            connect_cut: ticket.limits.is_some_and(|limits| limits.connect_cut_by_deadline),
-            attempt_cut: ticket.limits.is_some_and(|limits| limits.until_cut_by_deadline),
+            connect_cut: limits.connect_cut_by_deadline,
+            attempt_cut: limits.until_cut_by_deadline,
             verdict,
-        };
-        classify(report, &rules)
+        }
+    }
+
+    /// The limits of a hop that begins at `now`, after a redirect has ended the attempts (ruling
+    /// R14); none where no time is left. Nothing could follow it, so it is under those of a last
+    /// attempt. What endpoints take to answer is no measure of a target.
+    pub fn limit_hop(&self, now: Instant) -> Option<AttemptLimits> {
+        let over = self.plan.deadline.is_some_and(|deadline| now >= deadline);
+        (!over).then(|| self.limits_from(now, true, None))
+    }
+
+    /// Judges a hop. `repeatable` is what `resend` says of its own method.
+    pub fn judge_hop(
+        &self,
+        limits: AttemptLimits,
+        repeatable: bool,
+        report: &Report,
+        verdict: Verdict,
+    ) -> Outcome {
+        classify(report, &self.rules(limits, repeatable, verdict))
+    }
+
+    /// Takes the report of a hop, and says what it ends in: the call, or nothing where it is to be
+    /// replayed after a stale connection. It changes no endpoint, and no earlier answer takes its
+    /// place: that was a redirect.
+    pub fn settle_hop(&mut self, report: &Report, outcome: &Outcome, fresh: bool) -> Option<End> {
+        self.execution.record(report);
+        if outcome.then == Then::Replay && !fresh {
+            return None;
+        }
+        Some(match report.ending {
+            Ending::Answered if outcome.reason == Reason::Predicate => End::Rejected,
+            Ending::Answered => End::Answer,
+            Ending::Failed(Cause::TooLarge) => End::Error(Failure::TooLarge),
+            Ending::Failed(Cause::BodySource) => End::Error(Failure::BodySource),
+            _ if outcome.reason == Reason::Deadline => End::Error(Failure::Deadline),
+            _ => End::Error(last_failure(report)),
+        })
     }
 
     /// Takes the report of the attempt that `ticket` permitted, with its outcome.

@@ -110,7 +110,8 @@ impl AgentTransport {
         if let Some(known) = agents.get(&attempt.endpoint).filter(serves) {
             return Ok(known.clone());
         }
-        let dialler = Dialler { shared: self.shared.clone(), server_name: name };
+        let (shared, foreign) = (self.shared.clone(), attempt.foreign);
+        let dialler = Dialler { shared, server_name: name, foreign };
         let known = Arc::new(Known {
             agent: Agent::with_parts(self.config.clone(), dialler, NoResolver),
             server_name: attempt.server_name.map(str::to_owned),
@@ -141,7 +142,7 @@ impl Transport for AgentTransport {
     }
 
     fn require_tls(&self) -> Result<(), String> {
-        self.shared.tls().map(|_| ()).map_err(|error| error.0)
+        self.shared.tls(false).map(|_| ()).map_err(|error| error.0)
     }
 
     /// Idle connections are closed, those in use when their exchange ends. Another attempt at the

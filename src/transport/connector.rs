@@ -29,20 +29,25 @@ pub(super) struct Shared {
     tls: Option<TlsSettings>,
     /// Made when https is first asked for: reading a system's roots takes longer than most calls.
     config: OnceLock<Result<Arc<ClientConfig>, TlsError>>,
+    /// The same without our certificate.
+    anonymous: OnceLock<Result<Arc<ClientConfig>, TlsError>>,
 }
 
 impl Shared {
     pub(super) fn new(names: Names, tls: Option<TlsSettings>) -> Self {
-        Shared { names, tls, config: OnceLock::new() }
+        Shared { names, tls, config: OnceLock::new(), anonymous: OnceLock::new() }
     }
 
-    /// What TLS connections are made with.
-    pub(super) fn tls(&self) -> Result<Arc<ClientConfig>, TlsError> {
-        let make = || match &self.tls {
-            Some(settings) => client_config(settings),
-            None => Err(TlsError("https without TLS settings".to_owned())),
+    /// What TLS connections are made with; to a foreign peer without saying who we are.
+    pub(super) fn tls(&self, foreign: bool) -> Result<Arc<ClientConfig>, TlsError> {
+        let Some(settings) = &self.tls else {
+            return Err(TlsError("https without TLS settings".to_owned()));
         };
-        self.config.get_or_init(make).clone()
+        let anonymous = || client_config(&TlsSettings { identity: None, ..settings.clone() });
+        match (&settings.identity, foreign) {
+            (Some(_), true) => self.anonymous.get_or_init(anonymous).clone(),
+            _ => self.config.get_or_init(|| client_config(settings)).clone(),
+        }
     }
 }
 
@@ -51,6 +56,8 @@ pub(super) struct Dialler {
     pub(super) shared: Arc<Shared>,
     /// The name to ask a certificate for, where it is not the host of the URL.
     pub(super) server_name: Option<ServerName<'static>>,
+    /// It is none of the client's endpoints.
+    pub(super) foreign: bool,
 }
 
 impl fmt::Debug for Dialler {
@@ -87,7 +94,7 @@ impl Dialler {
     }
 
     fn config(&self) -> Result<Arc<ClientConfig>, Failure> {
-        self.shared.tls().map_err(|error| Failure::local(error.0))
+        self.shared.tls(self.foreign).map_err(|error| Failure::local(error.0))
     }
 
     fn name(&self, host: &str) -> Result<ServerName<'static>, Failure> {

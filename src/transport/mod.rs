@@ -44,7 +44,8 @@ use std::io::Read;
 
 /// One try at one endpoint.
 pub struct Attempt<'a> {
-    /// Which endpoint: attempts with one key share idle connections, others never do.
+    /// Which endpoint, or which other origin that a redirect led to: attempts with one key share idle
+    /// connections, others never do.
     pub endpoint: u64,
     /// The method, an extension method included.
     pub method: &'a Method,
@@ -52,6 +53,9 @@ pub struct Attempt<'a> {
     pub url: &'a str,
     /// The name to ask a certificate for, and to verify it by, where it is not the host of the URL.
     pub server_name: Option<&'a str>,
+    /// The peer is none of the client's endpoints (the target of a redirect): it is shown no client
+    /// certificate (ruling R15).
+    pub foreign: bool,
     /// Every header of the request. `Host` only where the caller set it by hand, and no framing
     /// headers (`Content-Length`, `Transfer-Encoding`): those follow from the body.
     pub headers: &'a HeaderMap,

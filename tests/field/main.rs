@@ -18,6 +18,7 @@ mod dns;
 mod failover;
 mod ipv6;
 mod page;
+mod redirects;
 mod retry;
 mod retry_after;
 mod timeouts;

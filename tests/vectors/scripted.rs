@@ -25,6 +25,7 @@ fn attempt<'a>(
         method: &Method::GET,
         url: "https://a.example/x",
         server_name: None,
+        foreign: false,
         headers,
         body,
         limits: Limits {

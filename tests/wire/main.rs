@@ -8,6 +8,7 @@
 //! | file | what it proves |
 //! |---|---|
 //! | `failover.rs` | which failure moves on, and the hold (D-1 to D-21) |
+//! | `redirects.rs` | which redirects are followed, and what goes along (R14, R15) |
 //! | `resend.rs` | what may go out a second time (R1), the stale connection (R2) |
 //! | `exhaustion.rs` | what is handed out when nothing is left to try (R11) |
 //! | `limits.rs` | every limit binds, and none binds early (R3, R9) |
@@ -26,6 +27,7 @@ mod exhaustion;
 mod failover;
 mod limits;
 mod names;
+mod redirects;
 mod resend;
 mod tls;
 mod urls_and_headers;

@@ -247,6 +247,21 @@ fn a_client_certificate_is_shown_to_who_asks() {
     assert!(client.get("/").send().is_ok());
 }
 
+/// R15: who we are is for the endpoints, and not for whom one of them points at.
+#[test]
+fn a_client_certificate_does_not_follow_a_redirect_to_elsewhere() {
+    let (ca, clients) = (Authority::new(), Authority::new());
+    let (cert, key) = clients.client_pem();
+    let asks = refusing(ca.server_for(&clients, &TLS12));
+    let there = format!("https://{}/there", asks.addr);
+    let p = Server::tls(&ca.server(), Reply::status(302).header("Location", &there));
+    let client = trusting(&ca, &[&p]).client_cert_pem(&cert, &key).build().unwrap();
+    let error = client.get("/").send().unwrap_err();
+    let hop = error.attempts().last().unwrap();
+    assert!(hop.is_hop() && hop.phase() == Phase::Tls, "{error:?}");
+    assert!(hop.message().contains("the server wants a client certificate"), "{}", hop.message());
+}
+
 /// A server that makes the handshake, says why it refuses, and reads on until the client ends: so no
 /// reset can overtake the alert.
 fn refusing(config: Arc<rustls::ServerConfig>) -> Server {
