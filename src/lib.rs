@@ -48,10 +48,27 @@
 //! # Ok::<(), anyhost::Error>(())
 //! ```
 //!
+//! # A body too large to keep
+//!
+//! ```no_run
+//! # let client = anyhost::Client::new("https://a.example, https://b.example")?;
+//! let stream = client.get("/dumps/latest").require_success(true).stream()?;
+//! let mut file = std::fs::File::create("latest")?;
+//! std::io::copy(&mut stream.into_reader(), &mut file)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A [`Stream`] is there with the head of its answer; what breaks off after that is an error of its
+//! [reader](BodyReader).
+//!
 //! # Features
 //!
 //! `capi` (on by default) exports the C functions of `include/anyhost.h`. It costs a Rust program
 //! nothing but the names; a Rust `cdylib` that must not export them switches it off.
+//!
+//! `brotli` and `zstd` add those content codings to gzip, where
+//! [`decompress`](ClientBuilder::decompress) is on: decoders in Rust, off by default because few
+//! services offer them to programs and all offer gzip.
 //!
 //! `testing` adds the module `testing`: a scripted network and a clock to be moved by hand, to test
 //! your own code against endpoints that fail, without sockets and without waiting.
@@ -72,9 +89,9 @@ pub mod sys;
 pub mod transport;
 
 pub use client::{
-    Attempt, Body, Breaker, CircuitOpen, Client, ClientBuilder, Endpoint, Error, Event, EventKind,
-    Member, OptionSpec, Refusal, Request, RequestBuilder, Response, Result, Rewind, Selection,
-    Snapshot, Status, TlsRoots, Transition, options, split_base_urls,
+    Attempt, Body, BodyReader, Breaker, CircuitOpen, Client, ClientBuilder, Endpoint, Error, Event,
+    EventKind, Member, OptionSpec, Refusal, Request, RequestBuilder, Response, Result, Rewind,
+    Selection, Snapshot, Status, Stream, TlsRoots, Transition, options, split_base_urls,
 };
 pub use decide::{
     Advice, Backoff, BackoffError, BreakerSettings, BreakerSettingsError, Delivery, Execution,
@@ -86,11 +103,11 @@ pub use decide::{
 ///
 /// [`ClientBuilder::transport`] takes whatever makes one attempt: it gets an [`Attempt`](inject::Attempt)
 /// and gives back a [`Report`](inject::Report) of facts, with the [`Answer`](inject::Answer) where there
-/// is a complete one. What the facts mean, and what comes next, stays with the client. For tests the
+/// is one. What the facts mean, and what comes next, stays with the client. For tests the
 /// feature `testing` has a transport ready.
 ///
 /// ```
-/// use anyhost::inject::{Answer, Attempt, Cause, Ending, HeaderMap, Phase, Report, Transport};
+/// use anyhost::inject::{Answer, AnswerBody, Attempt, Cause, Ending, HeaderMap, Phase, Report, Transport};
 ///
 /// /// A network with one good host.
 /// struct OneGood;
@@ -108,7 +125,7 @@ pub use decide::{
 ///             asked_to_send: true,
 ///             ..Report::new()
 ///         };
-///         (report, Some(Answer { status: 204, headers: HeaderMap::new(), body: Vec::new() }))
+///         (report, Some(Answer { status: 204, headers: HeaderMap::new(), body: AnswerBody::default() }))
 ///     }
 /// }
 ///
@@ -123,7 +140,8 @@ pub mod inject {
     pub use crate::decide::{Cause, Ending, Limit, Limits, Phase, Report};
     pub use crate::sys::{Clock, SystemClock};
     pub use crate::transport::{
-        Answer, Attempt, LookupError, NameLookup, Outgoing, SystemLookup, Transport,
+        Answer, AnswerBody, Attempt, BodySource, Failure, LookupError, NameLookup, Outgoing,
+        SystemLookup, Transport,
     };
     pub use http::{HeaderMap, HeaderName, HeaderValue, Method};
 }

@@ -29,6 +29,8 @@ mod retry;
 mod retry_after;
 #[path = "vectors/scripted.rs"]
 mod scripted;
+#[path = "vectors/stream.rs"]
+mod stream;
 #[path = "vectors/timeouts.rs"]
 mod timeouts;
 #[path = "vectors/weights.rs"]

@@ -66,6 +66,13 @@ impl Attempt {
         }
     }
 
+    /// Its streamed body broke off after it was over.
+    pub(crate) fn broke_off(&mut self, report: &Report, outcome: &Outcome) {
+        self.reason = outcome.reason;
+        self.os_error = report.os_error;
+        self.message = report.detail.clone();
+    }
+
     /// Its place in the call, from 1.
     pub fn number(&self) -> u32 {
         self.number

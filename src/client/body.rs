@@ -1,7 +1,8 @@
 //! The body of a request, and whether it can be produced again.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// What a request carries.
 ///
@@ -29,6 +30,29 @@ pub trait Rewind: Read + Send {
     /// Goes back to where the body begins. That is where the first byte was read, which need not be
     /// the beginning of a file.
     fn rewind(&mut self) -> io::Result<()>;
+}
+
+/// A part of a file.
+struct Part {
+    file: File,
+    start: u64,
+    length: u64,
+    left: u64,
+}
+
+impl Read for Part {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = (&self.file).take(self.left).read(buf)?;
+        self.left -= n as u64;
+        Ok(n)
+    }
+}
+
+impl Rewind for Part {
+    fn rewind(&mut self) -> io::Result<()> {
+        self.left = self.length;
+        self.file.seek(SeekFrom::Start(self.start)).map(|_| ())
+    }
 }
 
 /// What one attempt sends.
@@ -59,6 +83,31 @@ impl Body {
     /// What a source gives that can start over, so that the request may go to another endpoint.
     pub fn rewinding(source: impl Rewind + 'static, length: Option<u64>) -> Self {
         Body(Kind::Rewinding { source: Box::new(source), length, touched: false })
+    }
+
+    /// A file from where it stands to its present end, so that the request may go to another endpoint:
+    /// each attempt reads from the same place on. What is appended later is not sent; a file cut short
+    /// is an error ([`Status::BodySource`](crate::Status::BodySource)).
+    ///
+    /// ```no_run
+    /// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
+    /// let file = std::fs::File::open("report.csv")?;
+    /// client.put("/reports/7").body(anyhost::Body::file(file)?).send()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where it does not say its place and its length, as a pipe: that is a
+    /// [`reader`](Body::reader).
+    pub fn file(mut file: File) -> io::Result<Self> {
+        let start = file.stream_position()?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let length = metadata.len().saturating_sub(start);
+        Ok(Body::rewinding(Part { file, start, length, left: length }, Some(length)))
     }
 
     /// Whether it can be produced again.

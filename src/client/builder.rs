@@ -247,7 +247,8 @@ impl ClientBuilder {
 
     /// Asks this judge about every complete answer, before it counts: whether it is good, whatever
     /// its status; the endpoint's fault, to be had elsewhere; or the caller's own. It runs on the
-    /// thread of the call, never under a lock, and sees the answer with the attempts before it.
+    /// thread of the call, never under a lock, and sees the answer with the attempts before it. Of an
+    /// answer that is streamed it sees the head, and no body (ruling R21).
     ///
     /// # Default
     ///

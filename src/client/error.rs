@@ -46,7 +46,7 @@ pub struct Refusal {
 }
 
 /// How much of a rejected answer's body an error keeps.
-const KEPT_BODY: usize = 64 * 1024;
+pub(crate) const KEPT_BODY: usize = 64 * 1024;
 
 impl Error {
     pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {

@@ -24,6 +24,7 @@ mod settings;
 mod shared;
 mod snapshot;
 mod status;
+mod stream;
 
 pub use attempt::Attempt;
 pub use base_url::split_base_urls;
@@ -39,6 +40,7 @@ pub use response::Response;
 pub use settings::{Selection, TlsRoots};
 pub use snapshot::{Member, Snapshot, Transition};
 pub use status::Status;
+pub use stream::{BodyReader, Stream};
 
 use crate::decide::{self, EndpointId};
 use publish::Publisher;
@@ -124,6 +126,16 @@ impl Client {
     /// has read.
     pub fn send(&self, request: &mut Request) -> Result<Response> {
         run::run(&self.shared, request, None)
+    }
+
+    /// Sends a request that stands by itself, and hands its answer out when the head is there; see
+    /// [`RequestBuilder::stream`].
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Client::send).
+    pub fn stream(&self, request: &mut Request) -> Result<Stream> {
+        run::stream(&self.shared, request)
     }
 
     /// Sends a request of the caller's own to one endpoint, once, whatever its state: a health check.

@@ -402,6 +402,15 @@ const OPTIONS: &[OptionSpec] = &[
         }),
     },
     OptionSpec {
+        name: "decompress",
+        default: "on",
+        help: "ask for gzip (br, zstd where built in) and decode it",
+        read: Read::Call(|call, text| {
+            call.decompress = parse_flag(text).map_err(text_of)?;
+            Ok(())
+        }),
+    },
+    OptionSpec {
         name: "max_body",
         default: "64m",
         help: "largest body of an answer, in bytes",
@@ -568,6 +577,7 @@ mod tests {
             require_success: true,
             error_statuses: crate::decide::StatusSet::of(&[(500, 500)]),
             redirects: 0,
+            decompress: false,
             max_body: 0,
             user_agent: HeaderValue::from_static("x"),
         };

@@ -19,6 +19,16 @@ impl<'a> Publisher<'a> {
         Publisher { client, call: client.calls.next() }
     }
 
+    /// For what follows from a call that is over.
+    pub(crate) fn of_call(client: &'a Shared, call: u64) -> Self {
+        Publisher { client, call }
+    }
+
+    /// The number of the call.
+    pub(crate) fn call(&self) -> u64 {
+        self.call
+    }
+
     /// For what happens in no call.
     pub(crate) fn outside(client: &'a Shared) -> Self {
         Publisher { client, call: 0 }

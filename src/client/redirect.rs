@@ -13,13 +13,13 @@
 use super::attempt::Attempt;
 use super::request::Request;
 use super::response::Response;
-use super::run::{Asking, Run, respond};
+use super::run::{Asking, Of, Run};
 use super::shared::Member;
 use crate::decide::{
     Call, End, EndpointId, Failure, Redirect, Redirection, Refused, Target, Verdict, is_redirect,
     redirect,
 };
-use http::header::{HOST, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION};
+use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION};
 use http::{HeaderValue, Method};
 use std::sync::Arc;
 use url::Url;
@@ -182,16 +182,24 @@ impl Run<'_> {
                 fresh,
             };
             let (mut report, answer) = self.transmit(asking, request);
+            let of = Of {
+                url: shown.clone(),
+                label: label.clone(),
+                head: method == Method::HEAD,
+                coding_by_hand: coding_by_hand(member.as_deref()),
+                ticket: None,
+                limits: limits.limits,
+            };
+            let mut answer = answer.and_then(|answer| self.receive(answer, of, &mut report));
             let now = clock.now();
-
-            let mut answer = answer.map(|answer| respond(shown.clone(), label.clone(), answer));
-            report.retry_after = answer.as_ref().and_then(|answer| self.asked_wait(answer));
-            let trail = answer
-                .as_ref()
-                .and_then(|answer| self.onward(std::mem::take(&mut asked), request, answer));
+            report.retry_after =
+                answer.as_ref().and_then(|answer| self.asked_wait(&answer.response));
+            let trail = answer.as_ref().and_then(|answer| {
+                self.onward(std::mem::take(&mut asked), request, &answer.response)
+            });
             let verdict = match &mut answer {
                 Some(answer) if trail.is_none() => {
-                    self.client.callbacks.verdict(answer, &self.attempts)
+                    self.client.callbacks.verdict(&mut answer.response, &self.attempts)
                 }
                 _ => Verdict::Default,
             };
@@ -262,6 +270,11 @@ impl Run<'_> {
         });
         headers
     }
+}
+
+/// Whether an endpoint has an Accept-Encoding of its own.
+fn coding_by_hand(member: Option<&Member>) -> bool {
+    member.is_some_and(|member| member.headers.contains_key(ACCEPT_ENCODING))
 }
 
 fn leave_out(headers: &mut HeaderMap, which: impl Fn(&HeaderName) -> bool) {

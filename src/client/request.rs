@@ -11,6 +11,7 @@ use super::response::Response;
 use super::run;
 use super::settings::CallSettings;
 use super::status::Status;
+use super::stream::Stream;
 use http::{HeaderMap, Method};
 use std::borrow::Cow;
 use std::fmt;
@@ -206,6 +207,31 @@ impl<'c> RequestBuilder<'c> {
     /// lists every attempt.
     pub fn send(self) -> Result<Response> {
         run::run(&self.client.shared, &mut self.request?, None)
+    }
+
+    /// Sends it, and hands the answer out when its head is there, for a body that is large or comes
+    /// slowly.
+    ///
+    /// What moves on moves on as in [`send`](RequestBuilder::send), until there is a head to hand out:
+    /// a body that breaks off later is an error of its reader, and is not had from another endpoint.
+    /// `attempt_timeout` covers an attempt up to the head; the body has until the `deadline` of the
+    /// call, and `stall_timeout` from byte to byte; `max_body` does not apply. An answer moved on from
+    /// stays open, unread, until the next head is there, and is the result if there is none (R11). The
+    /// judge is asked at the head, and sees no body (ruling R21).
+    ///
+    /// ```no_run
+    /// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
+    /// let stream = client.get("/dumps/latest").require_success(true).stream()?;
+    /// let mut out = std::io::stdout();
+    /// std::io::copy(&mut stream.into_reader(), &mut out)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](RequestBuilder::send).
+    pub fn stream(self) -> Result<Stream> {
+        run::stream(&self.client.shared, &mut self.request?)
     }
 
     call_setters!();

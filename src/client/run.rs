@@ -15,12 +15,13 @@ use super::settings::CallSettings;
 use super::shared::{Member, Shared};
 use super::snapshot::refusals;
 use super::status::Status;
+use super::stream::{Answered, BodyReader, Stream};
 use crate::decide::{
     self, Advice, Call, Cause, End, Ending, EndpointId, Failure, Health, Limits, Plan, Report,
     Step, Ticket, Verdict, retry_after,
 };
 use crate::transport::{self, Answer, Outgoing};
-use http::header::{ACCEPT, DATE, HeaderValue, RETRY_AFTER, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, DATE, HeaderValue, RANGE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, Method};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,10 +29,29 @@ use std::time::{Duration, Instant};
 
 /// Makes one call; of `only` it is a health check, one attempt at that endpoint.
 pub(crate) fn run(
-    client: &Shared,
+    client: &Arc<Shared>,
     request: &mut Request,
     only: Option<EndpointId>,
 ) -> Result<Response> {
+    call(client, request, only, false).map(|answered| answered.response)
+}
+
+/// Makes one call up to the head of its answer (ruling R21).
+pub(crate) fn stream(client: &Arc<Shared>, request: &mut Request) -> Result<Stream> {
+    match call(client, request, None, true)? {
+        Answered { response, body: Some(body) } => Ok(Stream::new(response, body)),
+        Answered { body: None, .. } => {
+            Err(Error::new(Status::Internal, "an answer without a body"))
+        }
+    }
+}
+
+fn call(
+    client: &Arc<Shared>,
+    request: &mut Request,
+    only: Option<EndpointId>,
+    streamed: bool,
+) -> Result<Answered> {
     if request.body.is_spent() {
         return Err(Error::of_option(
             Status::State,
@@ -41,11 +61,21 @@ pub(crate) fn run(
     }
     let settings = request.settings(&client.call)?;
     let now = client.clock.now();
-    let mut call = Call::new(plan(client, &settings, request, only, now)?, now);
+    let mut call = Call::new(plan(client, &settings, request, only, streamed, now)?, now);
+    let mut headers = headers(client, &settings, request);
+    // A part of a coded body cannot be decoded, so with a range none is asked for.
+    let decodes = settings.decompress
+        && !headers.contains_key(ACCEPT_ENCODING)
+        && !headers.contains_key(RANGE);
+    if decodes {
+        headers.insert(ACCEPT_ENCODING, transport::accept_encoding());
+    }
     let mut run = Run {
         client,
         settings: &settings,
-        headers: headers(client, &settings, request),
+        headers,
+        decodes,
+        streamed,
         told: Publisher::new(client),
         started: now,
         attempts: Vec::new(),
@@ -77,6 +107,7 @@ fn plan<'a>(
     settings: &'a CallSettings,
     request: &Request,
     only: Option<EndpointId>,
+    streamed: bool,
     now: Instant,
 ) -> Result<Plan<'a>> {
     Ok(Plan {
@@ -92,6 +123,7 @@ fn plan<'a>(
         connect_timeout_last: settings.connect_timeout_last,
         attempt_timeout: &*settings.attempt_timeout.policy,
         stall_timeout: settings.stall_timeout,
+        streamed,
         backoff: check_backoff(settings)?,
         hold_for: client.client.hold_for,
         when_none_eligible: client.client.when_none_eligible,
@@ -120,14 +152,18 @@ fn lay_over(headers: &mut HeaderMap, over: &HeaderMap) {
 
 /// A call under way: what it has gathered, beside its state in [`Call`].
 pub(super) struct Run<'a> {
-    pub(super) client: &'a Shared,
+    pub(super) client: &'a Arc<Shared>,
     pub(super) settings: &'a CallSettings,
     pub(super) headers: HeaderMap,
+    /// It asks for answers in a coding of its own choice, and undoes it.
+    decodes: bool,
+    /// It ends at the head of its answer.
+    streamed: bool,
     pub(super) told: Publisher<'a>,
     pub(super) started: Instant,
     pub(super) attempts: Vec<Attempt>,
-    /// The last complete answer. Its attempts are filled in at the end.
-    pub(super) answer: Option<Response>,
+    /// The last answer: complete, or in a stream its head. Its attempts are filled in at the end.
+    pub(super) answer: Option<Answered>,
     /// How many redirects may be followed.
     pub(super) redirects: u32,
     /// The way on from that answer, where it is a redirect to follow or to refuse.
@@ -149,6 +185,19 @@ pub(super) struct Asking<'a> {
     pub(super) body: bool,
     pub(super) limits: Limits,
     pub(super) fresh: bool,
+}
+
+/// Whose answer it is, and how it was asked for.
+pub(super) struct Of {
+    /// The URL asked, as it may be shown.
+    pub(super) url: String,
+    pub(super) label: Arc<str>,
+    pub(super) head: bool,
+    /// The coding is not of our choice.
+    pub(super) coding_by_hand: bool,
+    /// Of an attempt the pool hears of.
+    pub(super) ticket: Option<Ticket>,
+    pub(super) limits: Limits,
 }
 
 impl Run<'_> {
@@ -196,18 +245,26 @@ impl Run<'_> {
             fresh: ticket.fresh,
         };
         let (mut report, answer) = self.transmit(asking, request);
+        let of = Of {
+            url: member.base.join_redacted(&request.target),
+            label: member.label.clone(),
+            head: request.method == Method::HEAD,
+            coding_by_hand: member.headers.contains_key(ACCEPT_ENCODING),
+            ticket: Some(ticket),
+            limits: ticket.limits(),
+        };
+        let mut answer = answer.and_then(|answer| self.receive(answer, of, &mut report));
         let now = self.client.clock.now();
-
-        let url = |request: &Request| member.base.join_redacted(&request.target);
-        let mut answer = answer.map(|answer| respond(url(request), member.label.clone(), answer));
-        report.retry_after = answer.as_ref().and_then(|answer| self.asked_wait(answer));
+        report.retry_after = answer.as_ref().and_then(|answer| self.asked_wait(&answer.response));
         let callbacks = &self.client.callbacks;
         let trail = answer
             .as_ref()
-            .and_then(|answer| self.redirected(ticket.endpoint, member, request, answer));
+            .and_then(|answer| self.redirected(ticket.endpoint, member, request, &answer.response));
         let verdict = match &mut answer {
             // The judge is asked of the answers that the caller may get, not of the way to them.
-            Some(answer) if trail.is_none() => callbacks.verdict(answer, &self.attempts),
+            Some(answer) if trail.is_none() => {
+                callbacks.verdict(&mut answer.response, &self.attempts)
+            }
             _ => Verdict::Default,
         };
         let outcome = call.judge(&ticket, &report, verdict);
@@ -279,8 +336,34 @@ impl Run<'_> {
             body,
             limits: asking.limits,
             fresh: asking.fresh,
-            max_body: self.settings.max_body,
         })
+    }
+
+    /// Reads the body, or keeps it to be read. `None` where it broke off, which the report then says.
+    pub(super) fn receive(&self, answer: Answer, of: Of, report: &mut Report) -> Option<Answered> {
+        let answer = match self.decodes && !of.coding_by_hand {
+            true => transport::decoded(answer, of.head),
+            false => answer,
+        };
+        let (bytes, body) = match self.streamed {
+            true => {
+                let place = (self.told.call(), self.attempts.len() as u32 + 1);
+                let (ticket, until) = (of.ticket, of.limits.until);
+                let reader = BodyReader::new(self.client, place, ticket, until, answer.body);
+                (Vec::new(), Some(reader))
+            }
+            false => (answer.body.read_whole(self.settings.max_body, report)?, None),
+        };
+        let response = Response {
+            status: answer.status,
+            headers: answer.headers,
+            body: bytes,
+            url: of.url,
+            endpoint: of.label,
+            elapsed: Duration::ZERO,
+            attempts: Vec::new(),
+        };
+        Some(Answered { response, body })
     }
 
     /// What a 429 or 503 asks to wait (ruling R10).
@@ -296,23 +379,21 @@ impl Run<'_> {
         retry_after(lines.iter().map(String::as_str), date.as_deref(), now)
     }
 
-    fn end(mut self, end: End) -> Result<Response> {
+    fn end(mut self, end: End) -> Result<Answered> {
         let elapsed = self.client.clock.now().saturating_duration_since(self.started);
         self.told.call_ended(self.attempts.last(), elapsed);
         let attempts = std::mem::take(&mut self.attempts);
         let failure = match (end, self.answer) {
-            (End::Answer, Some(answer)) => {
-                let answer = Response { elapsed, attempts, ..answer };
-                let turned_down = (self.settings.require_success && !answer.is_success())
-                    || self.settings.error_statuses.contains(answer.status());
-                return if turned_down { Err(Error::rejected(answer)) } else { Ok(answer) };
-            }
-            (End::Rejected, Some(answer)) => {
-                return Err(Error::rejected(Response { elapsed, attempts, ..answer }));
+            (End::Answer | End::Rejected, Some(answer)) => {
+                let answer = answer.after(elapsed, attempts);
+                let turned_down = end == End::Rejected
+                    || (self.settings.require_success && !answer.response.is_success())
+                    || self.settings.error_statuses.contains(answer.response.status());
+                return if turned_down { Err(answer.rejected()) } else { Ok(answer) };
             }
             (End::Error(Failure::Redirect(why)), Some(answer)) => {
                 let target = self.refused.as_deref();
-                return Err(Error::redirects(why, answer.endpoint(), target, attempts));
+                return Err(Error::redirects(why, answer.response.endpoint(), target, attempts));
             }
             // A transport that reports an answer and gives none has broken its promise.
             (End::Answer | End::Rejected, None) => {
@@ -329,19 +410,6 @@ impl Run<'_> {
 
     fn publish(&mut self) {
         self.told.publish(&mut self.events, &self.attempts);
-    }
-}
-
-/// An answer as the caller sees it, but for what the end of the call adds.
-pub(super) fn respond(url: String, endpoint: Arc<str>, answer: Answer) -> Response {
-    Response {
-        status: answer.status,
-        headers: answer.headers,
-        body: answer.body,
-        url,
-        endpoint,
-        elapsed: Duration::ZERO,
-        attempts: Vec::new(),
     }
 }
 

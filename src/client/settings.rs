@@ -26,6 +26,7 @@ pub(crate) struct CallSettings {
     pub(crate) require_success: bool,
     pub(crate) error_statuses: StatusSet,
     pub(crate) redirects: u32,
+    pub(crate) decompress: bool,
     pub(crate) max_body: u64,
     pub(crate) user_agent: HeaderValue,
 }
@@ -51,6 +52,7 @@ impl Default for CallSettings {
             require_success: false,
             error_statuses: StatusSet::EMPTY,
             redirects: 10,
+            decompress: true,
             max_body: 64 << 20,
             user_agent: HeaderValue::from_static(concat!("anyhost/", env!("CARGO_PKG_VERSION"))),
         }

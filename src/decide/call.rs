@@ -20,6 +20,7 @@ use super::plan::{Plan, WhenNoneEligible};
 use super::pool::Pool;
 use super::redirect::Refused;
 use super::report::{Cause, Ending, Limit, Report};
+use super::status_set::StatusSet;
 use super::timeout::Execution;
 use std::time::{Duration, Instant};
 
@@ -236,7 +237,11 @@ impl<'a> Call<'a> {
             connect_last: self.plan.connect_timeout_last,
             stall: self.plan.stall_timeout,
         };
-        limits(began, self.plan.deadline, timeouts, last)
+        let mut limits = limits(began, self.plan.deadline, timeouts, last);
+        if self.plan.streamed {
+            limits.limits.body_until = self.plan.deadline;
+        }
+        limits
     }
 
     /// Tells the pool how long a probe may take, which is not lost before that.
@@ -350,6 +355,39 @@ impl<'a> Call<'a> {
         };
     }
 
+    /// Judges the end of a streamed body that broke off (ruling R21).
+    pub fn judge_body(report: &Report) -> Outcome {
+        const NONE: &StatusSet = &StatusSet::EMPTY;
+        let rules = Rules {
+            repeatable: false,
+            resend_statuses: NONE,
+            failure_statuses: NONE,
+            connect_cut: false,
+            // The only limit of the whole body is the deadline of the call.
+            attempt_cut: true,
+            verdict: Verdict::Default,
+        };
+        classify(report, &rules)
+    }
+
+    /// Takes in that the body of a streamed answer broke off, after the ticket of its attempt was
+    /// settled at the head: one more failure of its endpoint, where it is the endpoint's (ruling R21).
+    pub fn settle_body(
+        pool: &mut Pool,
+        ticket: Ticket,
+        report: &Report,
+        outcome: &Outcome,
+        now: Instant,
+        chance: u64,
+        events: &mut Vec<Event>,
+    ) {
+        if outcome.health == Health::Bad {
+            let (endpoint, circuit) = (ticket.endpoint, ticket.circuit);
+            pool.record_more(endpoint, circuit, report, outcome, now, chance, events);
+            pool.turn(now, events);
+        }
+    }
+
     /// Takes back a ticket of which nothing became: a panic on the way.
     pub fn abandon(pool: &mut Pool, ticket: Ticket, now: Instant, events: &mut Vec<Event>) {
         pool.abandon(ticket.endpoint, ticket.circuit, now, events);
@@ -423,7 +461,10 @@ impl<'a> Call<'a> {
         let took = now.saturating_duration_since(ticket.began);
         let Some(latency) = pool.latency_mut(ticket.endpoint) else { return };
         match report.ending {
-            Ending::Answered if outcome.health == Health::Good => latency.record_answer(took),
+            // A head alone would teach limits that are too short for a whole answer.
+            Ending::Answered if outcome.health == Health::Good && !self.plan.streamed => {
+                latency.record_answer(took);
+            }
             // Only that it takes at least so long is known, and only where the limit was its own.
             Ending::Failed(Cause::TimedOut(Limit::Attempt))
                 if report.asked_to_send && outcome.reason == Reason::Timeout =>

@@ -22,8 +22,11 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// A connection must be obtained by then: name lookup, TCP and TLS together.
     pub connect_by: Option<Instant>,
-    /// The attempt must be over by then, the body of the answer included.
+    /// The head of the answer must be there by then.
     pub until: Option<Instant>,
+    /// The whole body must be there by then: the same instant where it is read within the attempt, the
+    /// deadline of the call where it is streamed (ruling R21).
+    pub body_until: Option<Instant>,
     /// Longest wait for the next byte of the answer's body.
     pub stall: Option<Duration>,
 }
@@ -77,7 +80,7 @@ pub fn limits(
     let connect_by = earlier(own_connect, half).map(|at| until.map_or(at, |until| at.min(until)));
 
     AttemptLimits {
-        limits: Limits { connect_by, until, stall: timeouts.stall },
+        limits: Limits { connect_by, until, body_until: until, stall: timeouts.stall },
         connect_cut_by_deadline: is_earlier(connect_by, earlier(own_connect, own_until)),
         until_cut_by_deadline: is_earlier(until, own_until),
     }
@@ -163,6 +166,7 @@ mod tests {
                 limits: Limits {
                     connect_by: set(row.connect_by.0).map(|d| now + d),
                     until: set(row.until.0).map(|d| now + d),
+                    body_until: set(row.until.0).map(|d| now + d),
                     stall: Some(ms(30_000)),
                 },
                 connect_cut_by_deadline: row.connect_by.1,

@@ -31,6 +31,9 @@ pub struct Plan<'a> {
     pub attempt_timeout: &'a dyn TimeoutPolicy,
     /// Longest wait for the next byte of the answer's body.
     pub stall_timeout: Option<Duration>,
+    /// The answer is handed out when its head is there: from then on only the deadline and the stall
+    /// timeout bind (ruling R21).
+    pub streamed: bool,
     /// The random wait before an endpoint is tried again.
     pub backoff: Backoff,
     /// How long a fallback stays preferred.

@@ -252,8 +252,38 @@ impl Pool {
         events: &mut Vec<Event>,
     ) {
         let Some(place) = self.leave(id) else { return };
+        self.members[place].record.attempts += 1;
+        self.take_in(place, ticket, report, outcome, now, chance, events);
+    }
+
+    /// Records what became later of an attempt that is recorded already, by the same ticket.
+    #[expect(clippy::too_many_arguments, reason = "the whole end of an attempt, as values")]
+    pub fn record_more(
+        &mut self,
+        id: EndpointId,
+        ticket: CircuitTicket,
+        report: &Report,
+        outcome: &Outcome,
+        now: Instant,
+        chance: u64,
+        events: &mut Vec<Event>,
+    ) {
+        let Some(place) = self.place(id) else { return };
+        self.take_in(place, ticket, report, outcome, now, chance, events);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the whole end of an attempt, as values")]
+    fn take_in(
+        &mut self,
+        place: usize,
+        ticket: CircuitTicket,
+        report: &Report,
+        outcome: &Outcome,
+        now: Instant,
+        chance: u64,
+        events: &mut Vec<Event>,
+    ) {
         let member = &mut self.members[place];
-        member.record.attempts += 1;
         if outcome.reason != Reason::None {
             member.record.counts[outcome.reason.code() as usize] += 1;
         }

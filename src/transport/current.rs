@@ -31,6 +31,7 @@ pub(super) struct Progress {
     status: AtomicU16,
     asked_to_send: AtomicBool,
     answered_early: AtomicBool,
+    abandoned: AtomicBool,
     reused: AtomicBool,
     sent: AtomicU64,
     received: AtomicU64,
@@ -62,6 +63,7 @@ impl Progress {
             status: AtomicU16::new(0),
             asked_to_send: AtomicBool::new(false),
             answered_early: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             reused: AtomicBool::new(false),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
@@ -93,19 +95,29 @@ impl Progress {
             .or_earlier(self.limits.until, Limit::Attempt)
     }
 
-    /// Until when the attempt must be over.
+    /// Until when the attempt must be over, and once the head is there, the body.
     pub(super) fn to_end(&self) -> Deadline {
-        Deadline::new(self.limits.until, Limit::Attempt)
+        let in_body = self.phase() == Phase::Body;
+        let until = if in_body { self.limits.body_until } else { self.limits.until };
+        Deadline::new(until, Limit::Attempt)
     }
 
     /// Until when the next byte of the answer must be here, if it is asked for now.
     pub(super) fn to_next_byte(&self) -> Deadline {
+        if self.abandoned.load(Relaxed) {
+            return Deadline::new(Some(sys::now()), Limit::Attempt);
+        }
         match self.limits.stall {
             Some(stall) if self.phase() == Phase::Body => {
                 self.to_end().or_earlier(sys::now().checked_add(stall), Limit::Stall)
             }
             _ => self.to_end(),
         }
+    }
+
+    /// Nobody wants the rest of the body: no byte of it is waited for.
+    pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Relaxed);
     }
 
     /// Whether idle connections are to be left alone.
@@ -148,6 +160,11 @@ impl Progress {
         self.received.fetch_add(bytes as u64, Relaxed);
     }
 
+    /// HTTP bytes received so far.
+    pub(super) fn received(&self) -> u64 {
+        self.received.load(Relaxed)
+    }
+
     /// A final answer began to arrive before the request was sent.
     pub(super) fn answer_early(&self) {
         self.answered_early.store(true, Relaxed);
@@ -174,7 +191,7 @@ impl Progress {
             status: (status != 0).then_some(status),
             asked_to_send: self.asked_to_send.load(Relaxed),
             bytes_sent: self.sent.load(Relaxed),
-            bytes_received: self.received.load(Relaxed),
+            bytes_received: self.received(),
             reused: self.reused.load(Relaxed),
             head_after: self.head_after.get().copied(),
             ..Report::new()

@@ -1,25 +1,25 @@
 //! One request and its answer on one ureq agent.
 //!
-//! Builds the request as it was asked for (ureq adds `Host` and framing, nothing else), reads the
-//! whole body of the answer, and leaves the connection in the pool exactly when all of it was
-//! read. Not here: what a failure is called (`failure`), which agent (`agent`).
+//! Builds the request as it was asked for (ureq adds `Host` and framing, nothing else) and hands the
+//! answer's body on unread. The connection goes back to the pool exactly when all of it was read; a
+//! body dropped before that closes it. Not here: what a failure is called (`failure`), which agent (`agent`).
 
 use super::buffers::Sizes;
 use super::current::Progress;
 use super::failure::Failure;
 use super::upload::Upload;
-use super::{Answer, Attempt, Outgoing};
-use crate::decide::Cause;
+use super::{Answer, AnswerBody, Attempt, BodySource, Outgoing};
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use std::io::Read;
 use std::sync::Arc;
-use ureq::{Agent, AsSendBody, Body, SendBody};
+use ureq::{Agent, AsSendBody, Body, BodyReader, SendBody};
 
-/// Most bytes of a body's memory that are taken on the word of a `Content-Length`.
-const TRUSTED_LENGTH: u64 = 64 << 10;
+/// How much of an unread body is thrown away at once, and how often: a page of an error, and no more.
+const SCRAP: usize = 1 << 10;
+const MOST_SCRAPS: usize = 16;
 
-/// Sends the request and reads the answer. The current attempt is `progress`.
+/// Sends the request and reads the head of the answer. The current attempt is `progress`.
 pub(super) fn exchange(
     agent: &Agent,
     attempt: Attempt<'_>,
@@ -27,10 +27,11 @@ pub(super) fn exchange(
 ) -> Result<Answer, Failure> {
     // A time already over must not let a single byte out.
     progress.to_end().left()?;
-    let max_body = attempt.max_body;
     let (head, body) = answer(agent, attempt, progress)?.into_parts();
     progress.head_arrived(head.status.as_u16());
-    let body = read_body(body, max_body, progress)?;
+    let length = body.content_length();
+    let incoming = Incoming { reader: body.into_reader(), progress: progress.clone(), over: false };
+    let body = AnswerBody::reader(incoming, length);
     Ok(Answer { status: head.status.as_u16(), headers: head.headers, body })
 }
 
@@ -103,19 +104,39 @@ impl Head {
     }
 }
 
-fn read_body(body: Body, max: u64, progress: &Progress) -> Result<Vec<u8>, Failure> {
-    let too_large = || Failure::new(Cause::TooLarge, "the body is larger than allowed");
-    let length = body.content_length();
-    if length.is_some_and(|n| n > max) {
-        return Err(too_large());
+/// The body of an answer, from ureq.
+struct Incoming {
+    reader: BodyReader<'static>,
+    /// Its limits and counters. The connection holds it as well, for as long as it is not idle.
+    progress: Arc<Progress>,
+    /// It has been read to its end, or to where it broke off.
+    over: bool,
+}
+
+impl BodySource for Incoming {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
+        let read = self.reader.read(buf);
+        self.over = !matches!(read, Ok(1..));
+        read.map_err(|error| Failure::of_ureq(ureq::Error::from(error), &self.progress))
     }
-    let start = length.unwrap_or(0).min(TRUSTED_LENGTH).min(max);
-    let mut bytes = Vec::with_capacity(usize::try_from(start).unwrap_or(0));
-    // One byte more than allowed tells a body that is too large from one that just fits. Reading on
-    // to the end, and not only to the last byte, is what gives the connection back.
-    body.into_reader()
-        .take(max.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(|e| Failure::of_ureq(ureq::Error::from(e), progress))?;
-    if bytes.len() as u64 > max { Err(too_large()) } else { Ok(bytes) }
+
+    fn bytes_received(&self) -> Option<u64> {
+        Some(self.progress.received())
+    }
+}
+
+/// A body that nobody read to its end costs its connection, unless the rest of it is here already.
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        self.progress.abandon();
+        let mut scrap = [0; SCRAP];
+        for _ in 0..MOST_SCRAPS {
+            if !matches!(self.reader.read(&mut scrap), Ok(1..)) {
+                return;
+            }
+        }
+    }
 }

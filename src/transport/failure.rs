@@ -15,14 +15,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, ErrorKind};
 
-/// Why an attempt ended: the part of a report that an error knows.
+/// Why an attempt ended, or a body after it: the part of a report that an error knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) cause: Cause,
-    /// errno, 0 where there was none.
-    pub(super) os_error: i32,
-    /// Words for people. Never a path, a query, user info or a header value.
-    pub(super) detail: Cow<'static, str>,
+pub struct Failure {
+    /// What went wrong.
+    pub cause: Cause,
+    /// The operating system's error number, 0 where there was none.
+    pub os_error: i32,
+    /// A few words for people. Never a path, a query, user info or a header value.
+    pub detail: Cow<'static, str>,
 }
 
 impl fmt::Display for Failure {
@@ -34,7 +35,8 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Failure {
-    pub(super) fn new(cause: Cause, detail: impl Into<Cow<'static, str>>) -> Self {
+    /// A failure without an error number.
+    pub fn new(cause: Cause, detail: impl Into<Cow<'static, str>>) -> Self {
         Failure { cause, os_error: 0, detail: detail.into() }
     }
 
@@ -125,6 +127,12 @@ impl Failure {
     /// This failure on its way through ureq, from where only an I/O error can be returned.
     pub(super) fn into_io(self) -> io::Error {
         io::Error::other(self.into_ureq())
+    }
+
+    /// What reading an [`AnswerBody`](super::AnswerBody) failed with.
+    pub(super) fn of_body(error: io::Error) -> Self {
+        // It never fails with anything else.
+        error.downcast().unwrap_or_else(|error| Failure::of_connection(&error))
     }
 
     /// What ureq returned, given how far the attempt had got.

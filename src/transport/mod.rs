@@ -5,7 +5,8 @@
 //!
 //! ureq does HTTP/1.1 and keeps idle connections. All that touches the network is ours, because only
 //! then can deadlines hold everywhere and the facts of a report be facts: `agent` finds the ureq
-//! agent of an endpoint, `exchange` sends and reads one message each, `connector` dials (`lookup`,
+//! agent of an endpoint, `exchange` sends one message and reads the head of another, `incoming` is the
+//! body after it (`decode` undoes its coding), `connector` dials (`lookup`,
 //! `dial`, `session`), `wire` is the connection ureq sees (`socket`, `buffers`), `current` the attempt
 //! they all write into, and `failure` names what went wrong.
 
@@ -14,11 +15,13 @@ mod buffers;
 mod connector;
 mod current;
 mod deadline;
+mod decode;
 mod dial;
 mod early;
 mod exchange;
 mod failure;
 mod identity;
+mod incoming;
 mod known;
 mod lookup;
 mod platform;
@@ -32,7 +35,10 @@ mod upload;
 mod wire;
 
 pub use agent::{AgentTransport, TransportConfig};
+pub use decode::{accept_encoding, decoded};
+pub use failure::Failure;
 pub use identity::Identity;
+pub use incoming::{AnswerBody, BodySource};
 pub use lookup::{LookupError, NameLookup, SystemLookup};
 #[cfg(feature = "testing")]
 pub use scripted::{Reply, ScriptedTransport, Seen};
@@ -65,8 +71,6 @@ pub struct Attempt<'a> {
     pub limits: Limits,
     /// Leave idle connections alone and dial (ruling R2: the replay of a stale connection).
     pub fresh: bool,
-    /// The answer's body may not be longer than this.
-    pub max_body: u64,
 }
 
 /// A request's body for one attempt.
@@ -85,21 +89,26 @@ pub enum Outgoing<'a> {
     },
 }
 
-/// A complete answer.
-#[derive(Debug, Clone)]
+/// An answer whose head is there.
+#[derive(Debug)]
 pub struct Answer {
     /// The status code.
     pub status: u16,
     /// The headers as received.
     pub headers: HeaderMap,
-    /// The whole body.
-    pub body: Vec<u8>,
+    /// The body: whole, or to be read from here on.
+    pub body: AnswerBody,
 }
 
 /// Performs attempts.
 pub trait Transport: Send + Sync {
-    /// Makes one attempt, blocking no longer than its limits allow. The answer is there exactly when
-    /// the report's ending is `Answered`.
+    /// Makes one attempt, blocking no longer than its limits allow, until the head of an answer is
+    /// there. The answer is there exactly when the report's ending is `Answered`, and its phase is then
+    /// `Body`.
+    ///
+    /// The body may be read by then, or come with the answer as a [`BodySource`]. Who asked reads it
+    /// from there, within the attempt (`send`) or long after (`stream`): its bytes as received, content
+    /// codings included, under `limits.body_until` and `limits.stall`.
     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>);
 
     /// Says whether https can be spoken, before anything depends on it.

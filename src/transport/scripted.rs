@@ -5,10 +5,10 @@
 //! Every attempt is listed with what would have arrived at the server, so that a test can count there
 //! what must not happen twice, and not ask the client.
 //!
-//! Not here: connections. None is kept, and each reply is given whole; how bytes arrive is tested
-//! against real sockets.
+//! Not here: connections. None is kept, and a body is there at once or breaks off half-way; how bytes
+//! arrive is tested against real sockets.
 
-use super::{Answer, Attempt, Outgoing, Transport};
+use super::{Answer, AnswerBody, Attempt, BodySource, Failure, Outgoing, Transport};
 use crate::decide::{Cause, Ending, Limit, Limits, Phase, Report};
 use crate::sys::{Clock as _, ManualClock};
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -207,7 +207,6 @@ impl Transport for ScriptedTransport {
             clock: &self.clock,
             now: self.clock.now(),
             limits: attempt.limits,
-            max_body: attempt.max_body,
             report: Report::new(),
             sent: Vec::new(),
         };
@@ -258,7 +257,15 @@ enum End {
     NoAnswer(Option<Cause>),
     /// An idle connection that was already dead.
     Stale,
-    Answer(Answer, Complete),
+    Answer(Written, Complete),
+}
+
+/// An answer as it is written down.
+#[derive(Clone)]
+struct Written {
+    status: u16,
+    headers: HeaderMap,
+    body: Vec<u8>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -276,7 +283,7 @@ impl Reply {
     /// For a status outside 100 to 999.
     pub fn status(status: u16) -> Self {
         assert!(StatusCode::from_u16(status).is_ok(), "{status} is no status");
-        let answer = Answer { status, headers: HeaderMap::new(), body: Vec::new() };
+        let answer = Written { status, headers: HeaderMap::new(), body: Vec::new() };
         Reply::new(End::Answer(answer, Complete::Yes))
     }
 
@@ -371,7 +378,7 @@ impl Reply {
         self.header(RETRY_AFTER.as_str(), &wait.as_secs().to_string())
     }
 
-    /// The body breaks off before its end.
+    /// The body breaks off half-way.
     ///
     /// # Panics
     ///
@@ -381,7 +388,8 @@ impl Reply {
         self.change(|_, complete| *complete = Complete::BreaksOff)
     }
 
-    /// The body stops coming: the attempt ends at its stall limit, or at its own.
+    /// The body stops coming half-way: it ends at its stall limit, or at that of the attempt, or, where
+    /// it is streamed, of the call.
     ///
     /// # Panics
     ///
@@ -431,7 +439,7 @@ impl Reply {
         Reply::new(End::NoConnection(phase, Some(cause)))
     }
 
-    fn change(mut self, change: impl FnOnce(&mut Answer, &mut Complete)) -> Self {
+    fn change(mut self, change: impl FnOnce(&mut Written, &mut Complete)) -> Self {
         match &mut self.end {
             End::Answer(answer, complete) => change(answer, complete),
             _ => panic!("only an answer has headers and a body"),
@@ -463,7 +471,6 @@ struct Play<'a> {
     /// together, however their threads take turns.
     now: Instant,
     limits: Limits,
-    max_body: u64,
     report: Report,
     sent: Vec<u8>,
 }
@@ -496,7 +503,7 @@ impl Play<'_> {
             End::Answer(answer, complete) => {
                 self.wait(Some(reply.takes), self.to_end())?;
                 self.report.head_after = Some(self.now.saturating_duration_since(began));
-                self.read(answer, *complete, head_only)
+                Ok(self.answer(answer, *complete, head_only))
             }
         }
     }
@@ -519,30 +526,32 @@ impl Play<'_> {
         Ok(())
     }
 
-    fn read(
-        &mut self,
-        answer: &Answer,
-        complete: Complete,
-        head_only: bool,
-    ) -> Result<Answer, Cause> {
+    fn answer(&mut self, answer: &Written, complete: Complete, head_only: bool) -> Answer {
+        let Written { status, headers, body } = answer.clone();
         self.report.phase = Phase::Body;
-        self.report.status = Some(answer.status);
-        let mut answer = answer.clone();
-        if head_only {
-            answer.body.clear();
-        }
+        self.report.status = Some(status);
         // A head of any length at least: an answer began to arrive.
-        self.report.bytes_received = 1 + answer.body.len() as u64;
-        match complete {
-            Complete::Yes if answer.body.len() as u64 > self.max_body => Err(Cause::TooLarge),
-            Complete::Yes => Ok(answer),
-            Complete::BreaksOff => Err(Cause::Truncated),
-            Complete::Stalls => {
-                let stall = self.limits.stall.and_then(|stall| self.now.checked_add(stall));
-                self.wait(None, earlier((stall, Limit::Stall), self.to_end()))?;
-                Err(Cause::Local)
+        self.report.bytes_received = 1;
+        let body = match complete {
+            _ if head_only => AnswerBody::default(),
+            Complete::Yes => {
+                self.report.bytes_received += body.len() as u64;
+                AnswerBody::from(body)
             }
-        }
+            Complete::BreaksOff | Complete::Stalls => {
+                let length = body.len();
+                let rest = Unfinished {
+                    half: body[..length / 2].to_vec(),
+                    read: 0,
+                    stalls: complete == Complete::Stalls,
+                    clock: self.clock.clone(),
+                    now: self.now,
+                    limits: self.limits,
+                };
+                AnswerBody::reader(rest, Some(length as u64))
+            }
+        };
+        Answer { status, headers, body }
     }
 
     /// Lets time pass: `time`, or without end, but no further than the limit.
@@ -551,17 +560,7 @@ impl Play<'_> {
         time: Option<Duration>,
         limit: (Option<Instant>, Limit),
     ) -> Result<(), Cause> {
-        let until = time.and_then(|time| self.now.checked_add(time));
-        let (stop, limit) = limit;
-        let (at, ended) = match (until, stop) {
-            (Some(until), None) => (until, Ok(())),
-            (Some(until), Some(stop)) if until <= stop => (until, Ok(())),
-            (_, Some(stop)) => (stop, Err(Cause::TimedOut(limit))),
-            (None, None) => panic!("nothing would ever end this attempt: give it a limit"),
-        };
-        self.now = at;
-        self.clock.reach(at);
-        ended
+        pass(self.clock, &mut self.now, time, limit)
     }
 
     fn to_connect(&self) -> (Option<Instant>, Limit) {
@@ -571,6 +570,61 @@ impl Play<'_> {
     fn to_end(&self) -> (Option<Instant>, Limit) {
         (self.limits.until, Limit::Attempt)
     }
+}
+
+/// A body that does not come to its end.
+struct Unfinished {
+    half: Vec<u8>,
+    read: usize,
+    stalls: bool,
+    clock: ManualClock,
+    now: Instant,
+    limits: Limits,
+}
+
+impl BodySource for Unfinished {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
+        let n = buf.len().min(self.half.len() - self.read);
+        if n > 0 {
+            buf[..n].copy_from_slice(&self.half[self.read..self.read + n]);
+            self.read += n;
+            return Ok(n);
+        }
+        if !self.stalls {
+            return Err(Failure::new(Cause::Truncated, "the body breaks off, by its script"));
+        }
+        // A streamed body may be read much later than its head came.
+        self.now = self.now.max(self.clock.now());
+        let stall = self.limits.stall.and_then(|stall| self.now.checked_add(stall));
+        let until = (self.limits.body_until, Limit::Attempt);
+        let waited = pass(&self.clock, &mut self.now, None, earlier((stall, Limit::Stall), until));
+        let cause = waited.expect_err("waiting without end ends at a limit");
+        Err(Failure::new(cause, "the body stalls, by its script"))
+    }
+
+    fn bytes_received(&self) -> Option<u64> {
+        Some(1 + self.read as u64)
+    }
+}
+
+/// Lets time pass from `now` on: `time`, or without end, but no further than the limit.
+fn pass(
+    clock: &ManualClock,
+    now: &mut Instant,
+    time: Option<Duration>,
+    limit: (Option<Instant>, Limit),
+) -> Result<(), Cause> {
+    let until = time.and_then(|time| now.checked_add(time));
+    let (stop, limit) = limit;
+    let (at, ended) = match (until, stop) {
+        (Some(until), None) => (until, Ok(())),
+        (Some(until), Some(stop)) if until <= stop => (until, Ok(())),
+        (_, Some(stop)) => (stop, Err(Cause::TimedOut(limit))),
+        (None, None) => panic!("nothing would ever end this attempt: give it a limit"),
+    };
+    *now = at;
+    clock.reach(at);
+    ended
 }
 
 /// The earlier of two limits; of equal ones the first.

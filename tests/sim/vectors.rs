@@ -66,6 +66,7 @@ impl Desk {
             connect_timeout_last: None,
             attempt_timeout: &NO_LIMIT,
             stall_timeout: None,
+            streamed: false,
             backoff: self.settings.backoff(),
             hold_for: self.settings.hold_for,
             when_none_eligible: WhenNoneEligible::FailFast,

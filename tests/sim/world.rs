@@ -168,6 +168,7 @@ impl<'a> World<'a> {
             connect_timeout_last: None,
             attempt_timeout: self.timeout,
             stall_timeout: None,
+            streamed: false,
             backoff: settings.backoff(),
             hold_for: settings.hold_for,
             when_none_eligible: if settings.try_nearest {

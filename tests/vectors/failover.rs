@@ -157,6 +157,7 @@ fn plan<'a>(
         connect_timeout_last: None,
         attempt_timeout: policy,
         stall_timeout: None,
+        streamed: false,
         backoff: Backoff::new(Duration::from_millis(50), Duration::from_secs(1), true).unwrap(),
         hold_for: HOLD,
         when_none_eligible: WhenNoneEligible::FailFast,

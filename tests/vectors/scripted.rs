@@ -20,7 +20,7 @@ fn attempt<'a>(
     let network = ScriptedTransport::new().on(A, [reply]);
     let now = network.clock().now();
     let [connect, until, stall] = limits;
-    let (report, answer) = network.attempt(Attempt {
+    let (mut report, answer) = network.attempt(Attempt {
         endpoint: 1,
         method: &Method::GET,
         url: "https://a.example/x",
@@ -31,12 +31,15 @@ fn attempt<'a>(
         limits: Limits {
             connect_by: connect.map(|d| now + d),
             until: until.map(|d| now + d),
+            body_until: until.map(|d| now + d),
             stall,
         },
         fresh: false,
-        max_body: 100,
     });
     assert_eq!(answer.is_some(), report.ending == Ending::Answered, "as the trait promises");
+    if let Some(answer) = answer {
+        answer.body.read_whole(100, &mut report);
+    }
     assert_eq!(network.attempts()[0].sent, report.asked_to_send);
     (report, network.clock().elapsed())
 }

@@ -3,11 +3,11 @@
 
 use crate::support::*;
 use crate::{order, over, told};
-use anyhost::{Body, Delivery, Phase, Reason, Status, TlsRoots};
-use std::io::{self, Read};
+use anyhost::{Body, Delivery, Phase, Reason, Resend, Status, TlsRoots};
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// F121, F123: every way to break off.
-fn truncations() -> Vec<(&'static str, Reply)> {
+pub(crate) fn truncations() -> Vec<(&'static str, Reply)> {
     let ten = || Reply::ok("0123456789");
     vec![
         ("Content-Length, closed", ten().cut(5)),
@@ -341,6 +341,38 @@ fn bodies_arrive_byte_for_byte_with_their_framing() {
     let got = p.requests().pop().unwrap();
     assert_eq!((got.header("Content-Length"), got.header("Transfer-Encoding")), (None, None));
     assert_eq!(p.connections(), 1);
+}
+
+/// F09: a file goes out from where it stands, at every endpoint; what is appended later is not sent, and
+/// one cut short is the caller's fault.
+#[test]
+fn a_file_is_sent_from_where_it_stands_and_again_from_there() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("a body");
+    let opened = || {
+        std::fs::write(&path, "abcdef").unwrap();
+        let mut file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        file.seek(SeekFrom::Start(2)).unwrap();
+        file
+    };
+    let append = || std::fs::write(&path, "abcdefgh").unwrap();
+    let (p, f) = (Server::start(Reply::status(503)), Server::start(Reply::ok("f")));
+    let client = over(&[&p, &f]).resend(Resend::Idempotent).hold_for(ms(0)).build().unwrap();
+    let body = Body::file(opened()).unwrap();
+    assert!(body.is_replayable());
+    append();
+    assert_eq!(client.put("/").body(body).send().unwrap().text().unwrap(), "f");
+    for server in [&p, &f] {
+        let got = server.requests().pop().unwrap();
+        assert_eq!((got.text().as_str(), got.header("Content-Length")), ("cdef", Some("4")));
+    }
+
+    let file = opened();
+    let body = Body::file(file.try_clone().unwrap()).unwrap();
+    file.set_len(4).unwrap();
+    let error = client.put("/").body(body).send().unwrap_err();
+    assert_eq!((error.status(), p.executed(), f.executed()), (Status::BodySource, 1, 1));
+    #[cfg(unix)]
+    assert!(Body::file(std::fs::File::open("/dev/null").unwrap()).is_err(), "it has no length");
 }
 
 /// A source that fails, or lies about its length, is the caller's fault: no other endpoint is asked,

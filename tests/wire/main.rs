@@ -14,6 +14,8 @@
 //! | `limits.rs` | every limit binds, and none binds early (R3, R9) |
 //! | `names.rs` | names are looked up to dial, and addresses tried side by side (RFC 8305) |
 //! | `bodies.rs` | where a body ends, and how large it may be (R13) |
+//! | `stream.rs` | answers handed out at their head (R21) |
+//! | `decompress.rs` | content codings: what is undone, and what is no such coding |
 //! | `urls_and_headers.rs` | what arrives, and what no text shows (R15, R16) |
 //! | `tls.rs` | certificates and handshakes |
 //!
@@ -23,12 +25,14 @@
 mod support;
 
 mod bodies;
+mod decompress;
 mod exhaustion;
 mod failover;
 mod limits;
 mod names;
 mod redirects;
 mod resend;
+mod stream;
 mod tls;
 mod urls_and_headers;
 

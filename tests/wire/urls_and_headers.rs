@@ -138,7 +138,7 @@ fn default_headers_are_few_and_can_be_replaced() {
     let mut names: Vec<_> =
         p.requests()[0].headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
     names.sort();
-    assert_eq!(names, ["accept", "host", "user-agent"]);
+    assert_eq!(names, ["accept", "accept-encoding", "host", "user-agent"]);
     let agent = format!("anyhost/{}", env!("CARGO_PKG_VERSION"));
     assert_eq!(p.requests()[0].headers_of("User-Agent"), [agent.as_str()]);
 

@@ -1,0 +1,288 @@
+//! An answer handed out at its head, and its body, read whenever the caller likes.
+//!
+//! The attempt is over and settled when the head is there (ruling R21): what the status means is known
+//! then, and a reader that is kept for an hour must not hold a probe's place for an hour. A body that
+//! breaks off later is told to the pool as one more failure of its endpoint, once; a reader dropped is
+//! nothing, since only the caller knows why.
+//!
+//! The reader knows the client no longer than the client lives: whoever keeps a body keeps no client.
+//!
+//! Not here: limits and truncation (`transport`), which answers are handed out (`run`).
+
+use super::attempt::Attempt;
+use super::error::{Error, KEPT_BODY};
+use super::publish::Publisher;
+use super::response::Response;
+use super::shared::Shared;
+use super::status::Status;
+use crate::decide::{Call, Cause, Ending, Outcome, Phase, Reason, Report, Ticket};
+use crate::transport::{AnswerBody, Failure};
+use std::fmt;
+use std::io::{self, ErrorKind, Read};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// An answer of a call, as its loop keeps it.
+pub(crate) struct Answered {
+    /// Complete, or in a stream all but the body.
+    pub(crate) response: Response,
+    /// In a stream the body.
+    pub(crate) body: Option<BodyReader>,
+}
+
+impl Answered {
+    /// The answer after the whole call.
+    pub(crate) fn after(mut self, elapsed: Duration, attempts: Vec<Attempt>) -> Self {
+        if let Some(body) = &mut self.body {
+            let mine = body.place.1;
+            body.attempts = attempts.iter().take_while(|a| a.number() <= mine).cloned().collect();
+        }
+        Answered { response: Response { elapsed, attempts, ..self.response }, ..self }
+    }
+
+    /// The error it is where it is turned down, with the beginning of its body.
+    pub(crate) fn rejected(mut self) -> Error {
+        if let Some(body) = &mut self.body {
+            self.response.body = body.first(KEPT_BODY);
+        }
+        Error::rejected(self.response)
+    }
+}
+
+/// The answer to a call whose body is still to be read: what
+/// [`RequestBuilder::stream`](crate::RequestBuilder::stream) gives.
+///
+/// It is a [`Read`]er of the body, and so is what [`into_reader`](Stream::into_reader) leaves of it.
+///
+/// ```no_run
+/// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
+/// let stream = client.get("/dumps/latest").stream()?;
+/// println!("{} from {}", stream.status(), stream.endpoint());
+/// let mut file = std::fs::File::create("latest")?;
+/// std::io::copy(&mut stream.into_reader(), &mut file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Stream {
+    /// All but the body.
+    head: Response,
+    reader: BodyReader,
+}
+
+impl Stream {
+    pub(crate) fn new(head: Response, reader: BodyReader) -> Self {
+        Stream { head, reader }
+    }
+
+    /// The status code, 100 to 999.
+    pub fn status(&self) -> u16 {
+        self.head.status()
+    }
+
+    /// The status is one of 200 to 299.
+    pub fn is_success(&self) -> bool {
+        self.head.is_success()
+    }
+
+    /// The first header of this name, in any case, where its value is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.header(name)
+    }
+
+    /// Every header: its name in lower case, and its value as bytes.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.head.headers()
+    }
+
+    /// Every value of the headers of this name, in any case, in the order received.
+    pub fn header_values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.head.header_values(name)
+    }
+
+    /// How many bytes the body has, where the head says so and they are not decoded.
+    pub fn content_length(&self) -> Option<u64> {
+        self.reader.body.length()
+    }
+
+    /// The URL that answered, without user info and query.
+    pub fn url(&self) -> &str {
+        self.head.url()
+    }
+
+    /// The label of the endpoint that answered.
+    pub fn endpoint(&self) -> &str {
+        self.head.endpoint()
+    }
+
+    /// How long the call took until the head was there.
+    pub fn elapsed(&self) -> Duration {
+        self.head.elapsed()
+    }
+
+    /// How long to stay away from the endpoint that answered; see [`Response::retry_after`].
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.head.retry_after()
+    }
+
+    /// Every attempt of the call in order, replays included.
+    pub fn attempts(&self) -> &[Attempt] {
+        self.head.attempts()
+    }
+
+    /// The body, given away. It may go to another thread, and outlives the client.
+    pub fn into_reader(self) -> BodyReader {
+        self.reader
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buf)
+    }
+}
+
+/// Shows no header values and no body: either may hold secrets.
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("head", &self.head).finish_non_exhaustive()
+    }
+}
+
+/// The body of a [`Stream`].
+///
+/// It ends only where the body does: one that breaks off is an error
+/// ([`UnexpectedEof`](ErrorKind::UnexpectedEof)), and so is one that stalls for longer than
+/// `stall_timeout` or is not over at the `deadline` of the call ([`TimedOut`](ErrorKind::TimedOut)), or
+/// that is not in the coding its head says ([`InvalidData`](ErrorKind::InvalidData)). Every read after an
+/// error is the same error. Within each is an [`Error`](crate::Error), which lists the attempts:
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use std::io::{ErrorKind, Read};
+///
+/// let network = ScriptedTransport::new().on("https://a.example", [Reply::ok("half").breaks_off()]);
+/// let client = anyhost::Client::builder()
+///     .base_urls("https://a.example")
+///     .transport(network.clone())
+///     .clock(network.clock())
+///     .build()?;
+/// let mut reader = client.get("/").stream()?.into_reader();
+///
+/// let mut text = String::new();
+/// let error = reader.read_to_string(&mut text).unwrap_err();
+/// assert_eq!((text.as_str(), error.kind()), ("ha", ErrorKind::UnexpectedEof));
+/// let error: anyhost::Error = error.downcast().expect("it is one of ours");
+/// assert_eq!(error.status(), anyhost::Status::Body);
+/// # Ok::<(), anyhost::Error>(())
+/// ```
+///
+/// A reader dropped before the end closes its connection, and counts for and against nobody.
+pub struct BodyReader {
+    body: AnswerBody,
+    /// Whom to tell of a body that breaks off, as long as it lives.
+    client: Weak<Shared>,
+    /// None of a hop, which the pool hears nothing of.
+    ticket: Option<Ticket>,
+    /// When the attempt would have been over, were it not for the body.
+    until: Option<Instant>,
+    /// The number of the call, and of the attempt in it.
+    place: (u64, u32),
+    /// The attempts of the call up to the one that this is the body of.
+    attempts: Vec<Attempt>,
+    /// What it ended in, once it has failed.
+    failed: Option<Status>,
+}
+
+impl BodyReader {
+    pub(crate) fn new(
+        client: &Arc<Shared>,
+        place: (u64, u32),
+        ticket: Option<Ticket>,
+        until: Option<Instant>,
+        body: AnswerBody,
+    ) -> Self {
+        let client = Arc::downgrade(client);
+        BodyReader { body, client, ticket, until, place, attempts: Vec::new(), failed: None }
+    }
+
+    /// The first bytes, at most `most`: as many as are there within the time of the attempt.
+    fn first(&mut self, most: usize) -> Vec<u8> {
+        let mut bytes = vec![0; most];
+        let mut read = 0;
+        while read < most {
+            let now = self.client.upgrade().map(|client| client.clock.now());
+            if self.until.is_some_and(|until| now.is_none_or(|now| now >= until)) {
+                break;
+            }
+            match self.read(&mut bytes[read..]) {
+                Ok(n) if n > 0 => read += n,
+                _ => break,
+            }
+        }
+        bytes.truncate(read);
+        bytes
+    }
+
+    /// What the call has come to. The first time the pool is told, and the attempt's record.
+    fn status_of(&mut self, failure: Failure) -> Status {
+        if let Some(status) = self.failed {
+            return status;
+        }
+        let report = Report {
+            phase: Phase::Body,
+            ending: Ending::Failed(failure.cause),
+            status: self.attempts.last().and_then(Attempt::http_status),
+            asked_to_send: true,
+            bytes_received: 1,
+            os_error: failure.os_error,
+            detail: failure.detail,
+            ..Report::new()
+        };
+        let outcome = Call::judge_body(&report);
+        if let Some(attempt) = self.attempts.last_mut() {
+            attempt.broke_off(&report, &outcome);
+        }
+        self.tell(&report, &outcome);
+        let deadline = outcome.reason == Reason::Deadline;
+        let status = if deadline { Status::Deadline } else { Status::Body };
+        *self.failed.insert(status)
+    }
+
+    fn tell(&self, report: &Report, outcome: &Outcome) {
+        let (Some(client), Some(ticket)) = (self.client.upgrade(), self.ticket) else { return };
+        let now = client.clock.now();
+        let mut events = Vec::new();
+        {
+            let state = &mut *client.state.lock();
+            let chance = state.rng.next_u64();
+            Call::settle_body(&mut state.pool, ticket, report, outcome, now, chance, &mut events);
+        }
+        Publisher::of_call(&client, self.place.0).publish(&mut events, &self.attempts);
+    }
+}
+
+impl Read for BodyReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.body.pull(buf).map_err(|failure| {
+            let kind = kind_of(failure.cause);
+            let status = self.status_of(failure);
+            io::Error::new(kind, Error::of_call(status, self.attempts.clone()))
+        })
+    }
+}
+
+/// Shows no byte of it.
+impl fmt::Debug for BodyReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BodyReader").field("body", &self.body).finish_non_exhaustive()
+    }
+}
+
+fn kind_of(cause: Cause) -> ErrorKind {
+    match cause {
+        Cause::Truncated | Cause::Closed => ErrorKind::UnexpectedEof,
+        Cause::Reset => ErrorKind::ConnectionReset,
+        Cause::TimedOut(_) => ErrorKind::TimedOut,
+        Cause::Protocol => ErrorKind::InvalidData,
+        _ => ErrorKind::Other,
+    }
+}

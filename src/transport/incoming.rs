@@ -1,0 +1,259 @@
+//! The body of an answer on its way in.
+//!
+//! A transport hands out an answer when its head is there, with the body either whole or still to be
+//! read. The caller of the transport reads it within the attempt (`send`) or hands it on (`stream`):
+//! one way for both, so that limits, truncation and decoding cannot differ between them.
+//!
+//! An error is kept: whoever reads on after it gets it again, and never an end that would make half a
+//! body look whole. Not here: what an error means for the endpoint (`decide`), decoding (`decode`).
+
+use super::failure::Failure;
+use crate::decide::{Cause, Ending, Report};
+use std::fmt;
+use std::io::{self, Read};
+
+/// Most bytes of a body's memory that are taken on the word of a `Content-Length`.
+const TRUSTED_LENGTH: u64 = 64 << 10;
+
+/// Where the bytes of a body come from.
+///
+/// Dropped before its end, it leaves nothing behind that another exchange could read.
+pub trait BodySource: Send {
+    /// Reads some bytes into `buf`, which has room for one at least; 0 is the end of a complete body.
+    ///
+    /// # Errors
+    ///
+    /// Why no more will come; what breaks off is an error (ruling R13). It is not read again.
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize, Failure>;
+
+    /// HTTP bytes received so far in this attempt, the head included; `None` where they are not
+    /// counted.
+    fn bytes_received(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// The body of an answer, whole or still to be read.
+///
+/// ```
+/// use anyhost::inject::AnswerBody;
+/// use std::io::Read;
+///
+/// let mut text = String::new();
+/// AnswerBody::from(b"hello".to_vec()).read_to_string(&mut text)?;
+/// assert_eq!(text, "hello");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct AnswerBody {
+    state: State,
+    length: Option<u64>,
+    received: Option<u64>,
+}
+
+enum State {
+    Whole { bytes: Vec<u8>, read: usize },
+    Source(Box<dyn BodySource>),
+    Ended,
+    Failed(Failure),
+}
+
+impl AnswerBody {
+    /// A body still to be read, of `length` bytes where the head says so.
+    pub fn reader(source: impl BodySource + 'static, length: Option<u64>) -> Self {
+        AnswerBody { state: State::Source(Box::new(source)), length, received: None }
+    }
+
+    /// How many bytes it has, where that is known before they are read.
+    pub fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// Reads some bytes; 0 is the end. An error comes again with every further read.
+    ///
+    /// # Errors
+    ///
+    /// What the source says.
+    pub fn pull(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let source = match &mut self.state {
+            State::Whole { bytes, read } => {
+                let n = buf.len().min(bytes.len() - *read);
+                buf[..n].copy_from_slice(&bytes[*read..*read + n]);
+                *read += n;
+                return Ok(n);
+            }
+            State::Source(source) => source,
+            State::Ended => return Ok(0),
+            State::Failed(failure) => return Err(failure.clone()),
+        };
+        let read = source.read(buf);
+        self.received = source.bytes_received();
+        match &read {
+            Ok(0) => self.state = State::Ended,
+            Ok(_) => {}
+            // Letting go of the source closes its connection.
+            Err(failure) => self.state = State::Failed(failure.clone()),
+        }
+        read
+    }
+
+    /// Reads all of it within its attempt, and brings the attempt's report up to date: a body that
+    /// breaks off, or is longer than `max` bytes, is how the attempt ended.
+    pub fn read_whole(mut self, max: u64, report: &mut Report) -> Option<Vec<u8>> {
+        let read = self.whole(max);
+        report.bytes_received = self.bytes_received().unwrap_or(report.bytes_received);
+        match read {
+            Ok(bytes) => Some(bytes),
+            Err(failure) => {
+                report.ending = Ending::Failed(failure.cause);
+                report.os_error = failure.os_error;
+                report.detail = failure.detail;
+                None
+            }
+        }
+    }
+
+    /// The bytes of HTTP that it took, if they are counted.
+    pub(super) fn bytes_received(&self) -> Option<u64> {
+        self.received
+    }
+
+    fn whole(&mut self, max: u64) -> Result<Vec<u8>, Failure> {
+        let too_large = || Failure::new(Cause::TooLarge, "the body is larger than allowed");
+        if self.length.is_some_and(|length| length > max) {
+            return Err(too_large());
+        }
+        if let State::Whole { bytes, read: 0 } = &mut self.state {
+            return Ok(std::mem::take(bytes));
+        }
+        let start = self.length.unwrap_or(0).min(TRUSTED_LENGTH);
+        let mut bytes = Vec::with_capacity(usize::try_from(start).unwrap_or(0));
+        // One byte more than allowed tells a body that is too large from one that just fits. Reading on
+        // to the end, and not only to the last byte, is what gives the connection back.
+        let mut most = self.take(max.saturating_add(1));
+        most.read_to_end(&mut bytes).map_err(Failure::of_body)?;
+        if bytes.len() as u64 > max { Err(too_large()) } else { Ok(bytes) }
+    }
+}
+
+/// Errors are [`Failure`]s within.
+impl Read for AnswerBody {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.pull(buf).map_err(io::Error::other)
+    }
+}
+
+impl From<Vec<u8>> for AnswerBody {
+    fn from(bytes: Vec<u8>) -> Self {
+        let length = Some(bytes.len() as u64);
+        AnswerBody { state: State::Whole { bytes, read: 0 }, length, received: None }
+    }
+}
+
+/// An empty one.
+impl Default for AnswerBody {
+    fn default() -> Self {
+        AnswerBody::from(Vec::new())
+    }
+}
+
+/// Shows no byte of it.
+impl fmt::Debug for AnswerBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.state {
+            State::Whole { .. } => "whole",
+            State::Source(_) => "open",
+            State::Ended => "ended",
+            State::Failed(_) => "failed",
+        };
+        f.debug_struct("AnswerBody")
+            .field("state", &state)
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three bytes, then what is planted.
+    struct Three(u64, Result<usize, Failure>);
+
+    impl BodySource for Three {
+        fn read(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
+            if self.0 == 3 {
+                // A source that has failed would be at its end.
+                return std::mem::replace(&mut self.1, Ok(0));
+            }
+            self.0 += 1;
+            buf[0] = b'x';
+            Ok(1)
+        }
+
+        fn bytes_received(&self) -> Option<u64> {
+            Some(100 + self.0)
+        }
+    }
+
+    fn body(end: Result<usize, Failure>) -> AnswerBody {
+        AnswerBody::reader(Three(0, end), None)
+    }
+
+    #[test]
+    fn an_error_stays_an_error() {
+        let failure = Failure::new(Cause::Truncated, "planted");
+        let mut body = body(Err(failure.clone()));
+        let mut bytes = Vec::new();
+        for _ in 0..3 {
+            let error = body.read_to_end(&mut bytes).unwrap_err();
+            assert_eq!(Failure::of_body(error), failure);
+            assert_eq!(bytes, b"xxx");
+        }
+    }
+
+    /// What a body that is too large costs is what is allowed, and not what it has.
+    #[test]
+    fn a_body_is_read_no_further_than_it_may_be_long() {
+        struct Endless(usize);
+        impl BodySource for Endless {
+            fn read(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
+                self.0 += buf.len();
+                assert!(self.0 <= 2000, "{} bytes of 1000", self.0);
+                Ok(buf.len())
+            }
+        }
+        let mut report = Report { ending: Ending::Answered, ..Report::new() };
+        let body = AnswerBody::reader(Endless(0), None);
+        assert_eq!(body.read_whole(1000, &mut report), None);
+        assert_eq!(report.ending, Ending::Failed(Cause::TooLarge));
+    }
+
+    #[test]
+    fn reading_whole_ends_the_attempt() {
+        let broken = Failure::new(Cause::Reset, "planted");
+        let cases = [
+            (body(Ok(0)), 3, Some(b"xxx".to_vec()), Ending::Answered, 103),
+            (body(Ok(0)), 2, None, Ending::Failed(Cause::TooLarge), 103),
+            (body(Err(broken)), 9, None, Ending::Failed(Cause::Reset), 103),
+            (
+                AnswerBody::reader(Three(0, Ok(0)), Some(9)),
+                8,
+                None,
+                Ending::Failed(Cause::TooLarge),
+                7,
+            ),
+            (AnswerBody::from(b"abc".to_vec()), 3, Some(b"abc".to_vec()), Ending::Answered, 7),
+            (AnswerBody::from(b"abc".to_vec()), 2, None, Ending::Failed(Cause::TooLarge), 7),
+        ];
+        for (body, max, expected, ending, received) in cases {
+            let shown = format!("{body:?}, {max}");
+            let mut report =
+                Report { ending: Ending::Answered, bytes_received: 7, ..Report::new() };
+            assert_eq!(body.read_whole(max, &mut report), expected, "{shown}");
+            assert_eq!((report.ending, report.bytes_received), (ending, received), "{shown}");
+        }
+    }
+}
