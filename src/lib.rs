@@ -89,9 +89,10 @@ pub mod sys;
 pub mod transport;
 
 pub use client::{
-    Attempt, Body, BodyReader, Breaker, CircuitOpen, Client, ClientBuilder, Endpoint, Error, Event,
-    EventKind, Member, OptionSpec, Refusal, Request, RequestBuilder, Response, Result, Rewind,
-    Selection, Snapshot, Status, Stream, TlsRoots, Transition, options, split_base_urls,
+    Attempt, Body, BodyReader, Breaker, Cancel, CircuitOpen, Client, ClientBuilder, Endpoint,
+    Error, Event, EventKind, Member, OptionSpec, Refusal, Request, RequestBuilder, Response,
+    Result, Rewind, Selection, Snapshot, Status, Stream, TlsRoots, Transition, options,
+    split_base_urls,
 };
 pub use decide::{
     Advice, Backoff, BackoffError, BreakerSettings, BreakerSettingsError, Delivery, Execution,
@@ -138,10 +139,10 @@ pub use decide::{
 /// ```
 pub mod inject {
     pub use crate::decide::{Cause, Ending, Limit, Limits, Phase, Report};
-    pub use crate::sys::{Clock, SystemClock};
+    pub use crate::sys::{Alarm, Clock, SystemClock};
     pub use crate::transport::{
-        Answer, AnswerBody, Attempt, BodySource, Failure, LookupError, NameLookup, Outgoing,
-        SystemLookup, Transport,
+        Answer, AnswerBody, Attempt, BodySource, Failure, Interrupt, LookupError, NameLookup,
+        Outgoing, SystemLookup, Transport, Wake,
     };
     pub use http::{HeaderMap, HeaderName, HeaderValue, Method};
 }

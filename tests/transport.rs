@@ -322,6 +322,7 @@ impl<'a> Call<'a> {
                 stall: self.stall,
             },
             fresh: self.fresh,
+            interrupt: &Default::default(),
         });
         let answer = answer.and_then(|Answer { status, headers, body }| {
             let body = body.read_whole(self.max_body, &mut report)?;
@@ -458,6 +459,7 @@ fn endpoints_do_not_share_connections() {
             body: Outgoing::Empty,
             limits: Limits { until: Some(now() + ms(5000)), ..Limits::default() },
             fresh: false,
+            interrupt: &Default::default(),
         });
         assert_eq!(report.ending, Ending::Answered);
     }

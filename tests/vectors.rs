@@ -7,6 +7,8 @@
 mod breaker;
 #[path = "vectors/budget.rs"]
 mod budget;
+#[path = "vectors/cancel.rs"]
+mod cancel;
 #[path = "vectors/choice.rs"]
 mod choice;
 #[path = "vectors/circuit.rs"]

@@ -18,7 +18,7 @@ use super::roster::Roster;
 #[cfg(feature = "capi")]
 use super::roster::labels;
 use super::settings::{CallSettings, ClientSettings, Selection, TlsRoots};
-use super::shared::{Calls, Shared};
+use super::shared::{Calls, Forks, Shared};
 use super::status::Status;
 use crate::decide::{
     Advice, Backoff, BreakerSettings, PoolSettings, StatusSet, Verdict, WeightStrategy,
@@ -445,6 +445,8 @@ impl ClientBuilder {
                 transport,
                 callbacks: self.callbacks,
                 calls: Calls::default(),
+                shutdown: Arc::default(),
+                forks: Forks::new(),
             }),
         })
     }

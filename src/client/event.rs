@@ -28,6 +28,9 @@ pub enum EventKind {
     Waiting = 8,
     /// The call is over; [`Event::attempt`] is its last.
     CallEnded = 9,
+    /// The process is a child of the one the client was made in, which this call is the first to
+    /// notice. It opens connections of its own and leaves those of the parent alone.
+    ForkNoticed = 10,
     /// The last endpoint of all came down to its least weight.
     AllAtMinimum = 11,
     /// The client left an endpoint that does not answer, for the first time in its life:
@@ -53,6 +56,7 @@ impl EventKind {
             EventKind::HoldEnded => "hold_ended",
             EventKind::Waiting => "waiting",
             EventKind::CallEnded => "call_ended",
+            EventKind::ForkNoticed => "fork_noticed",
             EventKind::AllAtMinimum => "all_at_minimum",
             EventKind::Failover => "failover",
         }
@@ -173,6 +177,7 @@ impl fmt::Display for Event<'_> {
             (EventKind::WeightChanged, _) => {
                 write!(f, "{endpoint}: weight {} -> {}", self.weights.0, self.weights.1)
             }
+            (EventKind::ForkNoticed, _) => f.write_str("the process was forked: new connections"),
             (EventKind::AllAtMinimum, _) => f.write_str("all endpoints are at their least weight"),
             (EventKind::PoolUpdated, _) => f.write_str("the list of endpoints was replaced"),
             (EventKind::HoldEnded, _) => write!(f, "{endpoint} is no longer preferred"),

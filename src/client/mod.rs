@@ -7,6 +7,7 @@ mod breaker;
 mod builder;
 mod call_setters;
 mod callbacks;
+mod cancel;
 mod endpoint;
 mod error;
 mod event;
@@ -31,6 +32,7 @@ pub use base_url::split_base_urls;
 pub use body::{Body, Rewind};
 pub use breaker::{Breaker, CircuitOpen};
 pub use builder::ClientBuilder;
+pub use cancel::Cancel;
 pub use endpoint::Endpoint;
 pub use error::{Error, Refusal, Result};
 pub use event::{Event, EventKind};
@@ -148,6 +150,20 @@ impl Client {
     pub fn health_check(&self, key: &str, request: &mut Request) -> Result<Response> {
         let id = self.shared.state.lock().find(key).ok_or_else(|| unknown(key))?;
         run::run(&self.shared, request, Some(id))
+    }
+
+    /// Ends the client, for all its clones: every call under way ends with [`Status::ShutDown`], as if
+    /// it had been [cancelled](Cancel), and so does every later one at once. Idle connections are
+    /// closed. Takes no wait; there is no way back.
+    pub fn shutdown(&self) {
+        self.shared.shutdown.trigger();
+        self.shared.transport.drop_idle();
+    }
+
+    /// Closes the idle connections to all endpoints, because the network has changed or the program
+    /// is about to sleep. Connections in use are closed when their answer is complete.
+    pub fn drop_idle(&self) {
+        self.shared.transport.drop_idle();
     }
 
     /// The endpoints as they are now.

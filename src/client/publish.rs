@@ -34,6 +34,10 @@ impl<'a> Publisher<'a> {
         Publisher { client, call: 0 }
     }
 
+    pub(crate) fn fork_noticed(&self) {
+        self.tell(self.event(EventKind::ForkNoticed));
+    }
+
     pub(crate) fn attempt_started(&self, label: &str) {
         self.tell(Event { endpoint: Some(label), ..self.event(EventKind::AttemptStarted) });
     }

@@ -4,6 +4,7 @@ use super::Client;
 use super::base_url::Target;
 use super::body::Body;
 use super::call_setters::call_setters;
+use super::cancel::Cancel;
 use super::error::{Error, Result};
 use super::headers;
 use super::options;
@@ -33,6 +34,7 @@ pub struct Request {
     pub(crate) target: Target,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
+    pub(crate) cancel: Option<Cancel>,
     /// What it sets for itself, by the name of the option, in the order it was said.
     changes: Vec<(Cow<'static, str>, Change)>,
 }
@@ -60,6 +62,7 @@ impl Request {
             target: Target::parse(path)?,
             headers: HeaderMap::new(),
             body: Body::empty(),
+            cancel: None,
             changes: Vec::new(),
         })
     }
@@ -100,6 +103,11 @@ impl Request {
     /// Sets the body.
     pub fn set_body(&mut self, body: impl Into<Body>) {
         self.body = body.into();
+    }
+
+    /// Lets this handle end its calls; see [`Cancel`]. One that was triggered ends them at once.
+    pub fn set_cancel(&mut self, cancel: &Cancel) {
+        self.cancel = Some(cancel.clone());
     }
 
     /// Sets an option of this request by name; see [`options`](crate::options).
@@ -186,6 +194,14 @@ impl<'c> RequestBuilder<'c> {
     pub fn body(self, body: impl Into<Body>) -> Self {
         self.with(|request| {
             request.set_body(body);
+            Ok(())
+        })
+    }
+
+    /// Lets this handle end the call; see [`Cancel`].
+    pub fn cancel(self, cancel: &Cancel) -> Self {
+        self.with(|request| {
+            request.set_cancel(cancel);
             Ok(())
         })
     }

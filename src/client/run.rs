@@ -6,6 +6,7 @@
 use super::attempt::Attempt;
 use super::body::Source;
 use super::builder::check_backoff;
+use super::cancel::Interruptible;
 use super::error::{Error, Result};
 use super::publish::Publisher;
 use super::redirect::Trail;
@@ -77,6 +78,7 @@ fn call(
         decodes,
         streamed,
         told: Publisher::new(client),
+        interruptible: Arc::new(Interruptible::new(&client.shutdown, request.cancel.as_ref())),
         started: now,
         attempts: Vec::new(),
         answer: None,
@@ -86,14 +88,20 @@ fn call(
         refused: None,
         events: Vec::new(),
     };
+    if client.forks.noticed() {
+        run.told.fork_noticed();
+    }
     loop {
+        if run.interruptible.is_over() {
+            call.cancel();
+        }
         match run.next(&mut call) {
             (Step::Attempt(ticket), Some(member)) => {
                 run.attempt(&mut call, ticket, &member, request)
             }
             // The list and the pool change together, so this is for completeness.
             (Step::Attempt(_), None) => return run.end(End::Error(Failure::NoEndpoint)),
-            (Step::Wait(until), _) => client.clock.sleep_until(until),
+            (Step::Wait(until), _) => run.interruptible.sleep_until(until, &*client.clock),
             (Step::End(end), _) => {
                 let end = run.follow(&mut call, end, request);
                 return run.end(end);
@@ -160,6 +168,7 @@ pub(super) struct Run<'a> {
     /// It ends at the head of its answer.
     streamed: bool,
     pub(super) told: Publisher<'a>,
+    pub(super) interruptible: Arc<Interruptible>,
     pub(super) started: Instant,
     pub(super) attempts: Vec<Attempt>,
     /// The last answer: complete, or in a stream its head. Its attempts are filled in at the end.
@@ -336,6 +345,7 @@ impl Run<'_> {
             body,
             limits: asking.limits,
             fresh: asking.fresh,
+            interrupt: self.interruptible.interrupt(),
         })
     }
 
@@ -349,7 +359,8 @@ impl Run<'_> {
             true => {
                 let place = (self.told.call(), self.attempts.len() as u32 + 1);
                 let (ticket, until) = (of.ticket, of.limits.until);
-                let reader = BodyReader::new(self.client, place, ticket, until, answer.body);
+                let (call, body) = (self.interruptible.clone(), answer.body);
+                let reader = BodyReader::new(self.client, call, place, ticket, until, body);
                 (Vec::new(), Some(reader))
             }
             false => (answer.body.read_whole(self.settings.max_body, report)?, None),
@@ -405,7 +416,11 @@ impl Run<'_> {
             let refusals = refusals(self.client);
             return Err(Error::no_endpoint(refusals, attempts));
         }
-        Err(Error::of_call(status_of(failure), attempts))
+        let status = match failure {
+            Failure::Cancelled => self.interruptible.status(),
+            failure => status_of(failure),
+        };
+        Err(Error::of_call(status, attempts))
     }
 
     fn publish(&mut self) {
@@ -446,5 +461,6 @@ fn status_of(failure: Failure) -> Status {
         Failure::TooLarge => Status::TooLarge,
         Failure::BodySource => Status::BodySource,
         Failure::Redirect(_) => Status::Redirects,
+        Failure::Cancelled => Status::Cancelled,
     }
 }

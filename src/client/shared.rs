@@ -6,12 +6,12 @@ use super::foreign::Foreign;
 use super::settings::{CallSettings, ClientSettings};
 use crate::decide::{EndpointId, Pool};
 use crate::sys::{Clock, Rng};
-use crate::transport::Transport;
+use crate::transport::{self, Interrupt, Transport};
 use http::HeaderMap;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The inside of a client.
 pub(crate) struct Shared {
@@ -25,6 +25,9 @@ pub(crate) struct Shared {
     pub(crate) transport: Box<dyn Transport>,
     pub(crate) callbacks: Callbacks,
     pub(crate) calls: Calls,
+    /// Ends every call, now and later.
+    pub(crate) shutdown: Arc<Interrupt>,
+    pub(crate) forks: Forks,
 }
 
 /// What decisions read and change.
@@ -57,6 +60,21 @@ impl State {
         let found =
             by_label.or_else(|| self.members.iter().find(|(_, member)| member.base.given() == key));
         found.map(|(id, _)| *id)
+    }
+}
+
+/// Notices that the process is a child of the one it was made in.
+pub(crate) struct Forks(AtomicU32);
+
+impl Forks {
+    pub(crate) fn new() -> Self {
+        Forks(AtomicU32::new(transport::forks()))
+    }
+
+    /// Whether the process was forked since it was asked last. In each child one thread is told so.
+    pub(crate) fn noticed(&self) -> bool {
+        let forks = transport::forks();
+        self.0.load(Ordering::Relaxed) != forks && self.0.swap(forks, Ordering::Relaxed) != forks
     }
 }
 

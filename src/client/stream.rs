@@ -10,6 +10,7 @@
 //! Not here: limits and truncation (`transport`), which answers are handed out (`run`).
 
 use super::attempt::Attempt;
+use super::cancel::Interruptible;
 use super::error::{Error, KEPT_BODY};
 use super::publish::Publisher;
 use super::response::Response;
@@ -180,6 +181,8 @@ pub struct BodyReader {
     body: AnswerBody,
     /// Whom to tell of a body that breaks off, as long as it lives.
     client: Weak<Shared>,
+    /// Ends a read when nobody wants it any more (ruling R21).
+    call: Arc<Interruptible>,
     /// None of a hop, which the pool hears nothing of.
     ticket: Option<Ticket>,
     /// When the attempt would have been over, were it not for the body.
@@ -195,13 +198,14 @@ pub struct BodyReader {
 impl BodyReader {
     pub(crate) fn new(
         client: &Arc<Shared>,
+        call: Arc<Interruptible>,
         place: (u64, u32),
         ticket: Option<Ticket>,
         until: Option<Instant>,
         body: AnswerBody,
     ) -> Self {
         let client = Arc::downgrade(client);
-        BodyReader { body, client, ticket, until, place, attempts: Vec::new(), failed: None }
+        BodyReader { body, client, call, ticket, until, place, attempts: Vec::new(), failed: None }
     }
 
     /// The first bytes, at most `most`: as many as are there within the time of the attempt.
@@ -242,8 +246,11 @@ impl BodyReader {
             attempt.broke_off(&report, &outcome);
         }
         self.tell(&report, &outcome);
-        let deadline = outcome.reason == Reason::Deadline;
-        let status = if deadline { Status::Deadline } else { Status::Body };
+        let status = match outcome.reason {
+            Reason::Deadline => Status::Deadline,
+            Reason::Cancelled => self.call.status(),
+            _ => Status::Body,
+        };
         *self.failed.insert(status)
     }
 

@@ -44,6 +44,8 @@ pub struct Call<'a> {
     left: Option<Left>,
     /// The wait before the pick at hand is over.
     waited: bool,
+    /// Nobody waits for it any more.
+    cancelled: bool,
     state: State,
     scratch: Vec<usize>,
 }
@@ -132,6 +134,8 @@ pub enum Failure {
     BodySource,
     /// A redirect may not be followed.
     Redirect(Refused),
+    /// The caller cancelled the call, or shut the client down.
+    Cancelled,
 }
 
 impl<'a> Call<'a> {
@@ -148,9 +152,16 @@ impl<'a> Call<'a> {
             answer: None,
             left: None,
             waited: false,
+            cancelled: false,
             state: State::Picking,
             scratch: Vec::new(),
         }
+    }
+
+    /// Nobody waits for it any more: unless it has ended, its next step ends it. An earlier answer
+    /// is not handed out in its place, because this call had moved on from it.
+    pub fn cancel(&mut self) {
+        self.cancelled = true;
     }
 
     /// What to do at `now`. `chance` holds fresh random numbers: for the draw, and for waits.
@@ -163,15 +174,23 @@ impl<'a> Call<'a> {
     ) -> Step {
         match self.state {
             State::Ended(end) => return Step::End(end),
-            State::Replaying(ticket) if pool.place(ticket.endpoint).is_some() => {
+            State::Replaying(ticket)
+                if !self.cancelled && pool.place(ticket.endpoint).is_some() =>
+            {
                 return Step::Attempt(ticket);
             }
-            // Taken out of the list in the meantime: the call goes on without it (ruling R22).
+            // Cancelled, or taken out of the list in the meantime: then the call goes on without it
+            // (ruling R22).
             State::Replaying(ticket) => {
                 Call::abandon(pool, ticket, now, events);
                 self.state = State::Picking;
             }
             State::Picking => {}
+        }
+        if self.cancelled {
+            let end = End::Error(Failure::Cancelled);
+            self.state = State::Ended(end);
+            return Step::End(end);
         }
         if self.plan.deadline.is_some_and(|deadline| now >= deadline) && !planted!(DeadlineIgnored)
         {
@@ -300,6 +319,7 @@ impl<'a> Call<'a> {
             Ending::Answered => End::Answer,
             Ending::Failed(Cause::TooLarge) => End::Error(Failure::TooLarge),
             Ending::Failed(Cause::BodySource) => End::Error(Failure::BodySource),
+            Ending::Failed(Cause::Cancelled) => End::Error(Failure::Cancelled),
             _ if outcome.reason == Reason::Deadline => End::Error(Failure::Deadline),
             _ => End::Error(last_failure(report)),
         })
@@ -536,6 +556,7 @@ impl<'a> Call<'a> {
     fn stopped(&self, report: &Report, outcome: &Outcome) -> End {
         match report.ending {
             Ending::Answered => self.answer.unwrap_or(End::Answer),
+            Ending::Failed(Cause::Cancelled) => End::Error(Failure::Cancelled),
             Ending::Failed(Cause::TooLarge) => End::Error(Failure::TooLarge),
             Ending::Failed(Cause::BodySource) => self.ending(Failure::BodySource, outcome),
             _ if outcome.reason == Reason::Deadline => self.ending(Failure::Deadline, outcome),

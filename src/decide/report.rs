@@ -79,6 +79,8 @@ pub enum Cause {
     TooLarge,
     /// The caller's own body source failed, ended early or delivered too much.
     BodySource,
+    /// The caller cancelled the call, or shut the client down.
+    Cancelled,
     /// Something on our side, before anything was asked of the network.
     Local,
 }

@@ -1,5 +1,6 @@
 //! Time: monotonic, and replaceable as a whole (ruling R17).
 
+use super::alarm::Alarm;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Where a client reads the time and waits.
@@ -11,6 +12,11 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Instant;
     /// Returns at `instant`, or at once if it has passed.
     fn sleep_until(&self, instant: Instant);
+    /// The same, but ends early when the alarm rings: the call was cancelled, or its client shut down.
+    /// A clock that does not know better waits until the instant.
+    fn sleep_until_or_rung(&self, instant: Instant, _alarm: &Alarm) {
+        self.sleep_until(instant);
+    }
     /// Seconds since 1970 by the wall clock. Asked for one thing only: what a date in Retry-After
     /// means when the answer has no date of its own.
     fn unix_seconds(&self) -> u64;
@@ -31,6 +37,10 @@ impl Clock for SystemClock {
         if !left.is_zero() {
             std::thread::sleep(left);
         }
+    }
+
+    fn sleep_until_or_rung(&self, instant: Instant, alarm: &Alarm) {
+        alarm.wait_until(instant);
     }
 
     #[expect(clippy::disallowed_methods, reason = "the door itself")]

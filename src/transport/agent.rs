@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::lookup::{NameLookup, Names, SystemLookup};
 use super::tls::{TlsSettings, server_name};
 use super::{Answer, Attempt, Transport};
-use crate::decide::{Ending, Report};
+use crate::decide::{Cause, Ending, Report};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::fmt;
@@ -89,13 +89,6 @@ impl AgentTransport {
         AgentTransport { config: ureq_config(&config), shared, agents: RwLock::default() }
     }
 
-    /// Closes the idle connections of all endpoints. Connections in use are closed when their
-    /// exchange ends.
-    pub fn drop_idle(&self) {
-        let gone = std::mem::take(&mut *self.agents.write());
-        drop(gone);
-    }
-
     fn known(&self, attempt: &Attempt<'_>) -> Result<Arc<Known>, Failure> {
         let serves = |known: &&Arc<Known>| known.server_name.as_deref() == attempt.server_name;
         if let Some(known) = self.agents.read().get(&attempt.endpoint).filter(serves) {
@@ -126,7 +119,9 @@ impl AgentTransport {
 
 impl Transport for AgentTransport {
     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
-        let progress = Arc::new(Progress::new(attempt.limits, attempt.fresh, sizes(&attempt)));
+        let endpoint = attempt.endpoint;
+        let progress = Progress::new(attempt.limits, attempt.fresh, sizes(&attempt));
+        let progress = Arc::new(progress.interrupted_by(attempt.interrupt.clone()));
         let result = self
             .known(&attempt)
             .and_then(|known| progress.run(|| exchange(&known.agent, attempt, &progress)));
@@ -134,6 +129,14 @@ impl Transport for AgentTransport {
         match result {
             Ok(answer) => (Report { ending: Ending::Answered, ..facts }, Some(answer)),
             Err(failure) => {
+                // Whatever else went wrong meanwhile, most likely because of it.
+                let cancelled = progress.interrupt().is_triggered();
+                let failure = if cancelled { Failure::cancelled() } else { failure };
+                // A path that went silent has silenced the other connections too: after a sleep of
+                // the machine each of them would cost a call its limit.
+                if facts.reused && matches!(failure.cause, Cause::TimedOut(_)) {
+                    self.forget(endpoint);
+                }
                 let ending = Ending::Failed(failure.cause);
                 let (os_error, detail) = (failure.os_error, failure.detail);
                 (Report { ending, os_error, detail, ..facts }, None)
@@ -150,6 +153,12 @@ impl Transport for AgentTransport {
     fn forget(&self, endpoint: u64) {
         let gone = self.agents.write().remove(&endpoint);
         // Closing sockets is I/O; the lock is free again by now.
+        drop(gone);
+    }
+
+    /// Connections in use are closed when their exchange ends.
+    fn drop_idle(&self) {
+        let gone = std::mem::take(&mut *self.agents.write());
         drop(gone);
     }
 }

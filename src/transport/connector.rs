@@ -77,11 +77,13 @@ impl Dialler {
         let tls = if secure { Some((self.config()?, self.name(host)?)) } else { None };
 
         progress.reach(Phase::Resolve);
-        let peers = self.shared.names.find(host, port, deadline)?;
+        let peers = self.shared.names.find(host, port, deadline, progress.interrupt())?;
 
         progress.reach(Phase::Connect);
-        let stream = dial(&peers, deadline).inspect_err(|_| self.shared.names.doubt(host, port))?;
+        let stream = dial(&peers, deadline, progress.interrupt())
+            .inspect_err(|_| self.shared.names.doubt(host, port))?;
         let mut socket = Socket::new(stream).map_err(|e| Failure::of_system(&e))?;
+        socket.serve(progress.interrupt())?;
 
         let session = match tls {
             None => None,

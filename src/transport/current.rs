@@ -9,6 +9,7 @@
 
 use super::buffers::Sizes;
 use super::deadline::Deadline;
+use super::interrupt::Interrupt;
 use crate::decide::{Limit, Limits, Phase, Report};
 use crate::sys;
 use std::cell::RefCell;
@@ -27,6 +28,7 @@ pub(super) struct Progress {
     limits: Limits,
     fresh: bool,
     sizes: Sizes,
+    interrupt: Arc<Interrupt>,
     phase: AtomicU8,
     status: AtomicU16,
     asked_to_send: AtomicBool,
@@ -37,6 +39,7 @@ pub(super) struct Progress {
     received: AtomicU64,
     begun: OnceLock<Instant>,
     head_after: OnceLock<Duration>,
+    reusable_for: OnceLock<Duration>,
 }
 
 const PHASES: [Phase; 10] = [
@@ -59,6 +62,7 @@ impl Progress {
             limits,
             fresh,
             sizes,
+            interrupt: Arc::default(),
             phase: AtomicU8::new(Phase::None as u8),
             status: AtomicU16::new(0),
             asked_to_send: AtomicBool::new(false),
@@ -69,7 +73,18 @@ impl Progress {
             received: AtomicU64::new(0),
             begun: OnceLock::new(),
             head_after: OnceLock::new(),
+            reusable_for: OnceLock::new(),
         }
+    }
+
+    /// The same attempt, ended by this interrupt.
+    pub(super) fn interrupted_by(self, interrupt: Arc<Interrupt>) -> Self {
+        Progress { interrupt, ..self }
+    }
+
+    /// What ends it early.
+    pub(super) fn interrupt(&self) -> &Arc<Interrupt> {
+        &self.interrupt
     }
 
     /// The attempt this thread is working on.
@@ -181,6 +196,18 @@ impl Progress {
         }
         self.status.store(status, Relaxed);
         self.reach(Phase::Body);
+    }
+
+    /// The answer says how long its connection may be idle.
+    pub(super) fn keep_for(&self, idle: Option<Duration>) {
+        if let Some(idle) = idle {
+            let _ = self.reusable_for.set(idle);
+        }
+    }
+
+    /// How long its connection may be idle and still be used, if the answer has said so.
+    pub(super) fn reusable_for(&self) -> Option<Duration> {
+        self.reusable_for.get().copied()
     }
 
     /// The facts so far, as a report that says nothing of the ending yet.

@@ -6,17 +6,22 @@
 //! deadline, and runs on the thread of the attempt: non-blocking sockets under one `poll`, since a
 //! blocking connect ends late. The losers are closed before a byte was sent on them.
 //!
+//! Sockets are listed with the interrupt of the call once they have begun to connect, since one that has
+//! not cannot be shut down; a loser is taken off again.
+//!
 //! Flow: `lookup` → **dial** → `session`. Not here: whether the name should be asked for again
 //! (`lookup`), other endpoints, which are one level up.
 
 use super::deadline::Deadline;
 use super::failure::Failure;
+use super::interrupt::Interrupt;
 use super::platform;
 use crate::decide::Cause;
 use crate::sys;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The time before the next address is started beside those under way (RFC 8305 section 8, the
@@ -27,11 +32,19 @@ const DELAY: Duration = Duration::from_millis(250);
 /// The time of an attempt without limits; the kernel gives up long before.
 const FOREVER: Duration = Duration::from_secs(24 * 3600);
 
+/// How long the interrupt is not looked at. Linux wakes the wait when a socket is shut down; elsewhere
+/// that may do nothing before there is a connection, so that looking has to do.
+const LOOK: Duration = Duration::from_millis(if cfg!(target_os = "linux") { 200 } else { 25 });
+
 /// Connects to one of `peers`. If all fail, tells what the first of them did.
-pub(super) fn dial(peers: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, Failure> {
+pub(super) fn dial(
+    peers: &[SocketAddr],
+    deadline: Deadline,
+    interrupt: &Interrupt,
+) -> Result<Arc<TcpStream>, Failure> {
     let peers = interleaved(peers);
     let race = if platform::WAITS_FOR_SEVERAL { staggered } else { in_turn };
-    race(&peers, deadline)
+    race(&peers, deadline, interrupt)
 }
 
 /// The families by turns, beginning with that of the first address; otherwise in the order given
@@ -52,24 +65,64 @@ fn interleaved(peers: &[SocketAddr]) -> Vec<SocketAddr> {
 /// A connection in the making.
 struct Started {
     place: usize,
-    socket: Socket,
+    stream: Arc<TcpStream>,
 }
 
-fn staggered(peers: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, Failure> {
-    let mut under_way: Vec<Started> = Vec::new();
+fn staggered(
+    peers: &[SocketAddr],
+    deadline: Deadline,
+    interrupt: &Interrupt,
+) -> Result<Arc<TcpStream>, Failure> {
+    let mut under_way = UnderWay { started: Vec::new(), interrupt };
+    let won = race(peers, deadline, &mut under_way);
+    match won {
+        _ if interrupt.is_triggered() => Err(Failure::cancelled()),
+        Ok(stream) => connected(stream),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Connections in the making, each listed with the interrupt for as long as it is one.
+struct UnderWay<'a> {
+    started: Vec<Started>,
+    interrupt: &'a Interrupt,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        for loser in &self.started {
+            self.interrupt.forget(&loser.stream);
+        }
+    }
+}
+
+fn race(
+    peers: &[SocketAddr],
+    deadline: Deadline,
+    under_way: &mut UnderWay<'_>,
+) -> Result<Arc<TcpStream>, Failure> {
+    let interrupt = under_way.interrupt;
+    let under_way = &mut under_way.started;
     let mut failed = Failed::of(peers);
     let mut next = 0;
     let mut next_at = sys::now();
     loop {
         let Some(left) = time_left(deadline) else {
-            return Err(failed.out_of_time(&under_way, deadline));
+            return Err(failed.out_of_time(under_way, deadline));
         };
+        if interrupt.is_triggered() {
+            return Err(Failure::cancelled());
+        }
         let now = sys::now();
         if next < peers.len() && now >= next_at {
             match start(peers[next]) {
-                Ok((socket, true)) => return connected(socket),
-                Ok((socket, false)) => {
-                    under_way.push(Started { place: next, socket });
+                Ok((stream, done)) => {
+                    // One that comes too late to be woken is seen at the next turn.
+                    let _ = interrupt.watch(&stream);
+                    if done {
+                        return Ok(stream);
+                    }
+                    under_way.push(Started { place: next, stream });
                     next_at = now + DELAY;
                 }
                 Err(failure) => failed.note(next, failure),
@@ -81,36 +134,38 @@ fn staggered(peers: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, Fail
             return Err(failed.all());
         }
         let until_next = if next < peers.len() { next_at - now } else { FOREVER };
-        let sockets: Vec<_> = under_way.iter().map(|started| &started.socket).collect();
-        let settled = platform::wait_for_any(&sockets, left.min(until_next))
+        let streams: Vec<&TcpStream> = under_way.iter().map(|started| &*started.stream).collect();
+        let settled = platform::wait_for_any(&streams, left.min(until_next).min(LOOK))
             .map_err(|e| Failure::of_system(&e))?;
         // From the last on, so that places stay true while some are taken out.
         let mut winner = None;
         for at in settled.into_iter().rev() {
-            let Started { place, socket } = under_way.remove(at);
-            match socket.take_error() {
-                Ok(None) => winner = Some(socket),
+            let Started { place, stream } = under_way.remove(at);
+            match stream.take_error() {
+                Ok(None) => winner = Some(stream),
                 Ok(Some(error)) | Err(error) => {
+                    interrupt.forget(&stream);
                     failed.note(place, Failure::of_dial(&error, peers[place]));
                     next_at = sys::now();
                 }
             }
         }
-        if let Some(socket) = winner {
-            return connected(socket);
+        if let Some(stream) = winner {
+            return Ok(stream);
         }
     }
 }
 
 /// Begins to connect, and says whether that is done already.
-fn start(peer: SocketAddr) -> Result<(Socket, bool), Failure> {
+fn start(peer: SocketAddr) -> Result<(Arc<TcpStream>, bool), Failure> {
     let socket = open(peer)?;
     socket.set_nonblocking(true).map_err(|e| Failure::of_system(&e))?;
-    match socket.connect(&peer.into()) {
-        Ok(()) => Ok((socket, true)),
-        Err(e) if platform::is_under_way(&e) => Ok((socket, false)),
-        Err(e) => Err(Failure::of_dial(&e, peer)),
-    }
+    let done = match socket.connect(&peer.into()) {
+        Ok(()) => true,
+        Err(e) if platform::is_under_way(&e) => false,
+        Err(e) => return Err(Failure::of_dial(&e, peer)),
+    };
+    Ok((Arc::new(socket.into()), done))
 }
 
 fn open(peer: SocketAddr) -> Result<Socket, Failure> {
@@ -123,14 +178,18 @@ fn open(peer: SocketAddr) -> Result<Socket, Failure> {
     })
 }
 
-fn connected(socket: Socket) -> Result<TcpStream, Failure> {
-    socket.set_nonblocking(false).map_err(|e| Failure::of_system(&e))?;
-    Ok(socket.into())
+fn connected(stream: Arc<TcpStream>) -> Result<Arc<TcpStream>, Failure> {
+    stream.set_nonblocking(false).map_err(|e| Failure::of_system(&e))?;
+    Ok(stream)
 }
 
 /// One address after the other, for systems where a wait is for one socket: each gets an equal share
 /// of the time that is left, so that a dead one cannot use up the time of a living one.
-fn in_turn(peers: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, Failure> {
+fn in_turn(
+    peers: &[SocketAddr],
+    deadline: Deadline,
+    interrupt: &Interrupt,
+) -> Result<Arc<TcpStream>, Failure> {
     let mut failed = Failed::of(peers);
     for (place, peer) in peers.iter().enumerate() {
         let Some(left) = time_left(deadline) else {
@@ -147,8 +206,18 @@ fn in_turn(peers: &[SocketAddr], deadline: Deadline) -> Result<TcpStream, Failur
             }
             Err(e) => Err(Failure::of_dial(&e, *peer)),
         };
+        if interrupt.is_triggered() {
+            return Err(Failure::cancelled());
+        }
         match open(*peer).and_then(connect) {
-            Ok(socket) => return Ok(socket.into()),
+            Ok(socket) => {
+                let stream: Arc<TcpStream> = Arc::new(socket.into());
+                return if interrupt.watch(&stream) {
+                    Ok(stream)
+                } else {
+                    Err(Failure::cancelled())
+                };
+            }
             Err(failure) => failed.note(place, failure),
         }
     }
@@ -260,10 +329,10 @@ mod tests {
         let ((_listens, alive), (_bound, dead)) = (alive(), dead());
         for race in [staggered, in_turn] {
             let (began, peers) = (sys::now(), [dead, dead, alive]);
-            let stream = race(&peers, within(LONG)).unwrap();
+            let stream = race(&peers, within(LONG), &Interrupt::new()).unwrap();
             assert_eq!(stream.peer_addr().unwrap(), alive);
             assert!(sys::now() - began < DELAY, "the next one starts at once");
-            let failure = race(&[dead], within(LONG)).unwrap_err();
+            let failure = race(&[dead], within(LONG), &Interrupt::new()).unwrap_err();
             assert_eq!(failure.cause, Cause::Refused);
             assert_eq!(failure.detail, format!("{dead} refused the connection"));
         }
@@ -273,10 +342,13 @@ mod tests {
     fn the_first_failure_in_order_is_told_and_how_many_there_were() {
         let ((_one, first), (_two, second)) = (dead(), dead());
         for race in [staggered, in_turn] {
-            let failure = race(&[first, second], within(LONG)).unwrap_err();
+            let failure = race(&[first, second], within(LONG), &Interrupt::new()).unwrap_err();
             let words = format!("{first} refused the connection; 2 addresses tried");
             assert_eq!((failure.cause, &*failure.detail), (Cause::Refused, &*words));
-            assert_eq!(race(&[], within(LONG)).unwrap_err().cause, Cause::NameLookup);
+            assert_eq!(
+                race(&[], within(LONG), &Interrupt::new()).unwrap_err().cause,
+                Cause::NameLookup
+            );
         }
         // Later failures may be noted earlier, and a fault of ours says nothing about the host.
         let peers = [first, second];
@@ -300,26 +372,32 @@ mod tests {
         let (_listens, alive) = alive();
         let broadcast = SocketAddr::from(([255, 255, 255, 255], 1));
         assert!(start(broadcast).is_err());
-        assert_eq!(dial(&[broadcast, alive], within(LONG)).unwrap().peer_addr().unwrap(), alive);
+        assert_eq!(
+            dial(&[broadcast, alive], within(LONG), &Interrupt::new())
+                .unwrap()
+                .peer_addr()
+                .unwrap(),
+            alive
+        );
     }
 
     #[test]
     fn the_winner_blocks() {
         let (listens, alive) = alive();
-        let stream = dial(&[alive], within(LONG)).unwrap();
+        let stream = dial(&[alive], within(LONG), &Interrupt::new()).unwrap();
         let (mut peer, _) = listens.accept().unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let (began, mut byte) = (sys::now(), [0]);
-        assert!((&stream).read(&mut byte).is_err());
+        assert!((&*stream).read(&mut byte).is_err());
         assert!(sys::now() - began >= Duration::from_millis(15), "it waited");
         peer.write_all(b"x").unwrap();
-        assert_eq!((&stream).read(&mut byte).unwrap(), 1);
+        assert_eq!((&*stream).read(&mut byte).unwrap(), 1);
     }
 
     #[test]
     fn a_passed_deadline_dials_nothing() {
         let (_listens, alive) = alive();
-        let failure = dial(&[alive], within(Duration::ZERO)).unwrap_err();
+        let failure = dial(&[alive], within(Duration::ZERO), &Interrupt::new()).unwrap_err();
         assert_eq!(failure.cause, Cause::TimedOut(Limit::Connect));
     }
 }

@@ -7,6 +7,7 @@
 use super::buffers::Sizes;
 use super::current::Progress;
 use super::failure::Failure;
+use super::keep_alive;
 use super::upload::Upload;
 use super::{Answer, AnswerBody, Attempt, BodySource, Outgoing};
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
@@ -27,8 +28,12 @@ pub(super) fn exchange(
 ) -> Result<Answer, Failure> {
     // A time already over must not let a single byte out.
     progress.to_end().left()?;
+    if progress.interrupt().is_triggered() {
+        return Err(Failure::cancelled());
+    }
     let (head, body) = answer(agent, attempt, progress)?.into_parts();
     progress.head_arrived(head.status.as_u16());
+    progress.keep_for(keep_alive::reusable_for(&head.headers));
     let length = body.content_length();
     let incoming = Incoming { reader: body.into_reader(), progress: progress.clone(), over: false };
     let body = AnswerBody::reader(incoming, length);
@@ -117,7 +122,11 @@ impl BodySource for Incoming {
     fn read(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
         let read = self.reader.read(buf);
         self.over = !matches!(read, Ok(1..));
-        read.map_err(|error| Failure::of_ureq(ureq::Error::from(error), &self.progress))
+        read.map_err(|error| match self.progress.interrupt().is_triggered() {
+            // Whatever else went wrong meanwhile, most likely because of it.
+            true => Failure::cancelled(),
+            false => Failure::of_ureq(ureq::Error::from(error), &self.progress),
+        })
     }
 
     fn bytes_received(&self) -> Option<u64> {

@@ -58,6 +58,12 @@ impl Failure {
         Failure::new(Cause::Closed, "the peer closed the connection")
     }
 
+    /// Nobody waits for the call any more.
+    pub(super) fn cancelled() -> Self {
+        // The status of the error says all there is to say.
+        Failure::new(Cause::Cancelled, "")
+    }
+
     /// An error of an established connection.
     pub(super) fn of_connection(error: &io::Error) -> Self {
         let cause = match error.kind() {

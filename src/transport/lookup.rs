@@ -13,6 +13,7 @@
 
 use super::deadline::Deadline;
 use super::failure::Failure;
+use super::interrupt::{Interrupt, Wake};
 use super::known::{Key, Known};
 use super::platform;
 use crate::decide::{Cause, Limit};
@@ -117,6 +118,36 @@ struct Flight {
     landed: Condvar,
 }
 
+impl Flight {
+    fn wait(&self, deadline: Deadline, interrupt: &Interrupt) -> Result<Vec<SocketAddr>, Failure> {
+        let mut found = self.found.lock();
+        loop {
+            if let Some(found) = &*found {
+                return found.clone().map_err(failure);
+            }
+            if interrupt.is_triggered() {
+                return Err(Failure::cancelled());
+            }
+            match deadline.at() {
+                None => self.landed.wait(&mut found),
+                Some(at) => {
+                    deadline.left()?;
+                    self.landed.wait_until(&mut found, at);
+                }
+            }
+        }
+    }
+}
+
+/// All who wait look again, and only the one whose call is over leaves.
+impl Wake for Flight {
+    fn wake(&self) {
+        // Nobody is between looking and waiting once the lock was free.
+        drop(self.found.lock());
+        self.landed.notify_all();
+    }
+}
+
 #[derive(Default)]
 struct State {
     flights: HashMap<Key, Arc<Flight>>,
@@ -142,6 +173,7 @@ impl Names {
         host: &str,
         port: u16,
         deadline: Deadline,
+        interrupt: &Interrupt,
     ) -> Result<Vec<SocketAddr>, Failure> {
         if let Some(ip) = literal(host) {
             return Ok(vec![SocketAddr::new(ip, port)]);
@@ -154,8 +186,10 @@ impl Names {
         if let Some(fresh) = fresh {
             return Ok(fresh);
         }
-        match (self.ask(&key, deadline, stale.is_some()), stale) {
-            (Err(failure), Some(stale)) if failure.cause != Cause::NameUnknown => {
+        match (self.ask(&key, deadline, stale.is_some(), interrupt), stale) {
+            (Err(failure), Some(stale))
+                if !matches!(failure.cause, Cause::NameUnknown | Cause::Cancelled) =>
+            {
                 deadline.left()?;
                 Ok(stale)
             }
@@ -174,6 +208,7 @@ impl Names {
         key: &Key,
         deadline: Deadline,
         stand_in: bool,
+        interrupt: &Interrupt,
     ) -> Result<Vec<SocketAddr>, Failure> {
         let flight = self.join(key)?;
         let mut until = deadline;
@@ -184,19 +219,11 @@ impl Names {
                 .or_earlier(half, Limit::Connect)
                 .or_earlier(Some(flight.begun + PATIENCE), Limit::Connect);
         }
-        let mut found = flight.found.lock();
-        loop {
-            if let Some(found) = &*found {
-                return found.clone().map_err(failure);
-            }
-            match until.at() {
-                None => flight.landed.wait(&mut found),
-                Some(at) => {
-                    until.left()?;
-                    flight.landed.wait_until(&mut found, at);
-                }
-            }
-        }
+        // One who comes too late to be woken finds the interrupt triggered.
+        let _ = interrupt.watch(&flight);
+        let found = flight.wait(until, interrupt);
+        interrupt.forget(&flight);
+        found
     }
 
     /// The lookup of this name that is under way, or a new one.
@@ -291,7 +318,7 @@ mod tests {
     #[test]
     fn literals_are_never_looked_up() {
         let names = Names::new(Arc::new(|_: &str, _| -> Found { panic!("asked") }));
-        let at = |host| names.find(host, 7, within(LONG)).unwrap();
+        let at = |host| names.find(host, 7, within(LONG), &Interrupt::new()).unwrap();
         assert_eq!(at("127.0.0.9"), [SocketAddr::from(([127, 0, 0, 9], 7))]);
         assert_eq!(at("[::1]"), ["[::1]:7".parse().unwrap()]);
     }
@@ -327,11 +354,12 @@ mod tests {
             Err(LookupError::NameUnknown)
         }));
         for n in 0..MAX_LOOKUPS {
-            let failure =
-                names.find(&format!("{n}.test"), 1, within(Duration::from_millis(5))).unwrap_err();
+            let failure = names
+                .find(&format!("{n}.test"), 1, within(Duration::from_millis(5)), &Interrupt::new())
+                .unwrap_err();
             assert_eq!(failure.cause, Cause::TimedOut(Limit::Connect));
         }
-        let refused = names.find("one-more.test", 1, within(LONG)).unwrap_err();
+        let refused = names.find("one-more.test", 1, within(LONG), &Interrupt::new()).unwrap_err();
         assert_eq!(refused.cause, Cause::NameLookup);
         gate.wait();
     }
@@ -340,7 +368,7 @@ mod tests {
     fn certainty_is_told_from_failure() {
         let cause = |error: LookupError| {
             Names::new(Arc::new(move |_: &str, _: u16| Err(error.clone())))
-                .find("a.test", 1, within(LONG))
+                .find("a.test", 1, within(LONG), &Interrupt::new())
                 .unwrap_err()
                 .cause
         };
@@ -349,7 +377,7 @@ mod tests {
         assert_eq!(cause(failed), Cause::NameLookup);
         let empty = Names::new(Arc::new(|_: &str, _: u16| Ok(Vec::new())));
         assert_eq!(
-            empty.find("a.test", 1, within(LONG)).unwrap_err().cause,
+            empty.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap_err().cause,
             Cause::NameLookup,
             "an empty answer is no certainty"
         );
@@ -371,10 +399,10 @@ mod tests {
     fn a_fresh_answer_is_not_asked_for_again() {
         let names = giving(vec![Ok(peers(1)), Ok(peers(2))]);
         for _ in 0..5 {
-            assert_eq!(names.find("a.test", 1, within(LONG)).unwrap(), peers(1));
+            assert_eq!(names.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap(), peers(1));
         }
         names.doubt("a.test", 1);
-        assert_eq!(names.find("a.test", 1, within(LONG)).unwrap(), peers(2));
+        assert_eq!(names.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap(), peers(2));
     }
 
     #[test]
@@ -383,10 +411,16 @@ mod tests {
         let answers = vec![Ok(peers(1)), failed(), Ok(vec![]), Err(LookupError::NameUnknown)];
         let names = giving(answers);
         for what in ["good", "failed", "empty"] {
-            assert_eq!(names.find("a.test", 1, within(LONG)), Ok(peers(1)), "{what}");
+            assert_eq!(
+                names.find("a.test", 1, within(LONG), &Interrupt::new()),
+                Ok(peers(1)),
+                "{what}"
+            );
             names.doubt("a.test", 1);
         }
-        let cause = |names: &Names| names.find("a.test", 1, within(LONG)).unwrap_err().cause;
+        let cause = |names: &Names| {
+            names.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap_err().cause
+        };
         assert_eq!(cause(&names), Cause::NameUnknown, "certain, so nothing stands in");
         assert_eq!(cause(&names), Cause::NameLookup, "and nothing is left: the source panics");
     }
@@ -405,7 +439,7 @@ mod tests {
         }));
         let find = |time| {
             let began = sys::now();
-            let found = names.find("a.test", 1, within(time)).unwrap();
+            let found = names.find("a.test", 1, within(time), &Interrupt::new()).unwrap();
             (found, sys::now() - began)
         };
         assert_eq!(find(LONG).0, peers(1));
@@ -441,13 +475,18 @@ mod tests {
 
     #[test]
     fn the_system_knows_localhost() {
-        let found = Names::new(Arc::new(SystemLookup)).find("localhost", 80, within(LONG)).unwrap();
+        let found = Names::new(Arc::new(SystemLookup))
+            .find("localhost", 80, within(LONG), &Interrupt::new())
+            .unwrap();
         assert!(found.iter().all(|a| a.ip().is_loopback() && a.port() == 80), "{found:?}");
     }
 
     #[test]
     fn a_panic_of_the_lookup_is_a_failure() {
         let names = Names::new(Arc::new(|_: &str, _: u16| -> Found { panic!("on purpose") }));
-        assert_eq!(names.find("a.test", 1, within(LONG)).unwrap_err().cause, Cause::NameLookup);
+        assert_eq!(
+            names.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap_err().cause,
+            Cause::NameLookup
+        );
     }
 }

@@ -8,7 +8,7 @@
 //! agent of an endpoint, `exchange` sends one message and reads the head of another, `incoming` is the
 //! body after it (`decode` undoes its coding), `connector` dials (`lookup`,
 //! `dial`, `session`), `wire` is the connection ureq sees (`socket`, `buffers`), `current` the attempt
-//! they all write into, and `failure` names what went wrong.
+//! they all write into, `interrupt` stops them, and `failure` names what went wrong.
 
 mod agent;
 mod buffers;
@@ -22,6 +22,8 @@ mod exchange;
 mod failure;
 mod identity;
 mod incoming;
+mod interrupt;
+mod keep_alive;
 mod known;
 mod lookup;
 mod platform;
@@ -39,6 +41,7 @@ pub use decode::{accept_encoding, decoded};
 pub use failure::Failure;
 pub use identity::Identity;
 pub use incoming::{AnswerBody, BodySource};
+pub use interrupt::{Interrupt, Wake};
 pub use lookup::{LookupError, NameLookup, SystemLookup};
 #[cfg(feature = "testing")]
 pub use scripted::{Reply, ScriptedTransport, Seen};
@@ -47,6 +50,7 @@ pub use tls::{Roots, TlsError, TlsSettings, is_server_name};
 use crate::decide::{Limits, Report};
 use http::{HeaderMap, Method};
 use std::io::Read;
+use std::sync::Arc;
 
 /// One try at one endpoint.
 pub struct Attempt<'a> {
@@ -71,6 +75,9 @@ pub struct Attempt<'a> {
     pub limits: Limits,
     /// Leave idle connections alone and dial (ruling R2: the replay of a stale connection).
     pub fresh: bool,
+    /// Triggered when nobody waits for the call any more. Whatever blocks ends then, with
+    /// `Cause::Cancelled`, unless the answer is complete.
+    pub interrupt: &'a Arc<Interrupt>,
 }
 
 /// A request's body for one attempt.
@@ -100,6 +107,11 @@ pub struct Answer {
     pub body: AnswerBody,
 }
 
+/// Changes whenever this process turns out to be a child of the one that asked before.
+pub(crate) fn forks() -> u32 {
+    platform::forks()
+}
+
 /// Performs attempts.
 pub trait Transport: Send + Sync {
     /// Makes one attempt, blocking no longer than its limits allow, until the head of an answer is
@@ -121,4 +133,7 @@ pub trait Transport: Send + Sync {
 
     /// An endpoint is in use no longer: its idle connections can go.
     fn forget(&self, _endpoint: u64) {}
+
+    /// Closes the idle connections of all endpoints.
+    fn drop_idle(&self) {}
 }

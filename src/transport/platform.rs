@@ -1,9 +1,9 @@
-//! What only the operating system can say: waiting exactly, looking without taking, forks.
+//! What only the operating system can say: waiting exactly, a connect under way, looking without
+//! taking, forks.
 //!
 //! Everything with `unsafe` or a `cfg(unix)` in the transport is here. Where there is no exact
 //! counterpart a slower one of std stands in.
 
-use socket2::Socket;
 use std::io;
 use std::net::TcpStream;
 use std::time::Duration;
@@ -52,9 +52,9 @@ pub(super) const WAITS_FOR_SEVERAL: bool = cfg!(unix);
 /// Waits until one of the sockets, at least, is connected or has failed, or the time is over. Gives
 /// the places of those.
 #[cfg(unix)]
-pub(super) fn wait_for_any(sockets: &[&Socket], time: Duration) -> io::Result<Vec<usize>> {
+pub(super) fn wait_for_any(sockets: &[&TcpStream], time: Duration) -> io::Result<Vec<usize>> {
     use std::os::fd::AsRawFd;
-    let entry = |socket: &&Socket| libc::pollfd {
+    let entry = |socket: &&TcpStream| libc::pollfd {
         fd: socket.as_raw_fd(),
         events: libc::POLLOUT,
         revents: 0,
@@ -68,7 +68,7 @@ pub(super) fn wait_for_any(sockets: &[&Socket], time: Duration) -> io::Result<Ve
 
 /// Not possible here; see [`WAITS_FOR_SEVERAL`].
 #[cfg(not(unix))]
-pub(super) fn wait_for_any(_: &[&Socket], _: Duration) -> io::Result<Vec<usize>> {
+pub(super) fn wait_for_any(_: &[&TcpStream], _: Duration) -> io::Result<Vec<usize>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

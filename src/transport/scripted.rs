@@ -8,6 +8,7 @@
 //! Not here: connections. None is kept, and a body is there at once or breaks off half-way; how bytes
 //! arrive is tested against real sockets.
 
+use super::interrupt::Interrupt;
 use super::{Answer, AnswerBody, Attempt, BodySource, Failure, Outgoing, Transport};
 use crate::decide::{Cause, Ending, Limit, Limits, Phase, Report};
 use crate::sys::{Clock as _, ManualClock};
@@ -207,6 +208,7 @@ impl Transport for ScriptedTransport {
             clock: &self.clock,
             now: self.clock.now(),
             limits: attempt.limits,
+            interrupt: attempt.interrupt,
             report: Report::new(),
             sent: Vec::new(),
         };
@@ -471,6 +473,7 @@ struct Play<'a> {
     /// together, however their threads take turns.
     now: Instant,
     limits: Limits,
+    interrupt: &'a Interrupt,
     report: Report,
     sent: Vec<u8>,
 }
@@ -554,12 +557,16 @@ impl Play<'_> {
         Answer { status, headers, body }
     }
 
-    /// Lets time pass: `time`, or without end, but no further than the limit.
+    /// Lets time pass: `time`, or without end, but no further than the limit, and none at all when the
+    /// call is over.
     fn wait(
         &mut self,
         time: Option<Duration>,
         limit: (Option<Instant>, Limit),
     ) -> Result<(), Cause> {
+        if self.interrupt.is_triggered() {
+            return Err(Cause::Cancelled);
+        }
         pass(self.clock, &mut self.now, time, limit)
     }
 

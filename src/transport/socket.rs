@@ -8,13 +8,19 @@
 //!
 //! Writes go through std, which asks for no SIGPIPE: a host program in C may not ignore that signal.
 //!
+//! While it serves a call, the call's interrupt shuts it down. A read then finds the end of the stream,
+//! which must never pass for the end of an answer: each end and each error is followed by a look at
+//! the interrupt, and so is the beginning of each slice.
+//!
 //! Not here: TLS (`session`), counting (`wire`), making the connection (`dial`).
 
 use super::deadline::Deadline;
 use super::failure::Failure;
+use super::interrupt::Interrupt;
 use super::platform::{self, Ready};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest time spent in one blocking call.
@@ -27,17 +33,34 @@ const EXACT_WRITE: Duration = Duration::from_millis(20);
 /// A connected socket.
 #[derive(Debug)]
 pub(super) struct Socket {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     blocking: bool,
+    /// Of the call it serves; none while idle.
+    interrupt: Option<Arc<Interrupt>>,
 }
 
 impl Socket {
     /// Takes over a connected, blocking stream.
-    pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
+    pub(super) fn new(stream: impl Into<Arc<TcpStream>>) -> io::Result<Self> {
+        let stream = stream.into();
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SLICE))?;
         stream.set_write_timeout(Some(SLICE))?;
-        Ok(Socket { stream, blocking: true })
+        Ok(Socket { stream, blocking: true, interrupt: None })
+    }
+
+    /// From now on this interrupt ends what blocks.
+    pub(super) fn serve(&mut self, interrupt: &Arc<Interrupt>) -> Result<(), Failure> {
+        if self.interrupt.as_ref().is_some_and(|serving| Arc::ptr_eq(serving, interrupt)) {
+            return self.wanted();
+        }
+        self.interrupt = Some(interrupt.clone());
+        if interrupt.watch(&self.stream) { Ok(()) } else { Err(Failure::cancelled()) }
+    }
+
+    /// From now on nothing interrupts it. `false` if that may have happened already.
+    pub(super) fn rest(&mut self) -> bool {
+        self.interrupt.take().is_none_or(|interrupt| interrupt.forget(&self.stream))
     }
 
     /// Reads what is there, waiting for it until the deadline. 0 is the end of the stream.
@@ -48,10 +71,11 @@ impl Socket {
                     continue;
                 }
             }
-            match (&self.stream).read(buf) {
+            match (&*self.stream).read(buf) {
+                Ok(0) => return self.wanted().map(|()| 0),
                 Ok(n) => return Ok(n),
                 Err(e) if is_slice_end(&e) => {}
-                Err(e) => return Err(Failure::of_connection(&e)),
+                Err(e) => return Err(self.broken(&e)),
             }
         }
     }
@@ -68,10 +92,10 @@ impl Socket {
                 return Ok(None);
             }
         }
-        match (&self.stream).write(data) {
+        match (&*self.stream).write(data) {
             Ok(n) => Ok(Some(n)),
             Err(e) if is_slice_end(&e) => Ok(None),
-            Err(e) => Err(Failure::of_connection(&e)),
+            Err(e) => Err(self.broken(&e)),
         }
     }
 
@@ -79,7 +103,7 @@ impl Socket {
     pub(super) fn read_now(&mut self, buf: &mut [u8]) -> Result<Option<usize>, Failure> {
         match self.peek()? {
             // Bytes or an end are there, so this does not block in either mode.
-            Some(_) => match (&self.stream).read(buf) {
+            Some(_) => match (&*self.stream).read(buf) {
                 Ok(n) => Ok(Some(n)),
                 Err(e) if is_slice_end(&e) => Ok(None),
                 Err(e) => Err(Failure::of_connection(&e)),
@@ -101,8 +125,21 @@ impl Socket {
         platform::wait(&self.stream, ready, time).map_err(|e| Failure::of_system(&e))
     }
 
+    /// Fails if the call it serves is over.
+    fn wanted(&self) -> Result<(), Failure> {
+        match &self.interrupt {
+            Some(interrupt) if interrupt.is_triggered() => Err(Failure::cancelled()),
+            _ => Ok(()),
+        }
+    }
+
+    fn broken(&self, error: &io::Error) -> Failure {
+        self.wanted().err().unwrap_or_else(|| Failure::of_connection(error))
+    }
+
     /// Chooses the mode for the next call: `None` to block for a slice, or the time of an exact wait.
     fn prepare(&mut self, deadline: Deadline) -> Result<Option<Duration>, Failure> {
+        self.wanted()?;
         let near = deadline.left()?.filter(|left| *left <= NEAR);
         if near.is_none() != self.blocking {
             self.blocking = near.is_none();

@@ -17,8 +17,10 @@ use super::platform;
 use super::session::Session;
 use super::socket::Socket;
 use crate::decide::{Cause, Phase};
+use crate::sys;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
 
 /// Most bytes taken in while looking for an early answer.
@@ -31,6 +33,10 @@ pub(super) struct Wire {
     buffers: Growing,
     /// The attempt it works for; none while idle.
     progress: Option<Arc<Progress>>,
+    /// The attempt it worked for last, whose answer may say how long it may be idle, and since when it
+    /// is. ureq lets go of a connection before it hands an answer without a body out, so the answer
+    /// is asked only when the next attempt wants the connection.
+    served: Option<(Arc<Progress>, Instant)>,
     /// It has served an exchange before.
     used: bool,
     /// Something is left over, so no other exchange may follow.
@@ -54,6 +60,7 @@ impl Wire {
             session,
             buffers,
             progress: None,
+            served: None,
             used: false,
             spoiled: false,
             forks: platform::forks(),
@@ -69,6 +76,7 @@ impl Wire {
         progress.obtained(self.used);
         self.used = true;
         self.progress = Some(progress.clone());
+        self.socket.serve(progress.interrupt())?;
         Ok(progress)
     }
 
@@ -142,6 +150,13 @@ impl Wire {
         }
     }
 
+    /// Whether the server is about to close it, by what it said.
+    fn has_expired(&self) -> bool {
+        self.served.as_ref().is_some_and(|(attempt, since)| {
+            attempt.reusable_for().is_some_and(|time| sys::now() >= *since + time)
+        })
+    }
+
     fn receive(&mut self, progress: &Progress) -> Result<bool, Failure> {
         let deadline: Deadline = progress.to_next_byte();
         let Wire { socket, session, buffers, .. } = self;
@@ -193,15 +208,18 @@ impl Transport for Wire {
     /// Asked twice: when an exchange is over, and when the next one wants the connection. Only the
     /// second time is worth a system call.
     fn is_open(&mut self) -> bool {
-        if self.progress.take().is_some() {
+        if let Some(progress) = self.progress.take() {
+            // Before anybody else can have it: a late cancel of this call must not hit the next.
+            let untouched = self.socket.rest();
+            self.served = Some((progress, sys::now()));
             self.buffers.shrink();
             if let Some(session) = &mut self.session {
                 session.shrink();
             }
-            return !self.spoiled && self.buffers.input().is_empty();
+            return untouched && !self.spoiled && self.buffers.input().is_empty();
         }
         let Some(next) = Progress::current() else { return false };
-        if next.fresh() || self.forks != platform::forks() {
+        if next.fresh() || self.forks != platform::forks() || self.has_expired() {
             return false;
         }
         self.buffers.expect(next.sizes());

@@ -13,12 +13,14 @@ mod support;
 
 mod breaker;
 mod clock;
+mod concurrency;
 mod config;
 mod decompression;
 mod dns;
 mod failover;
 mod framing;
 mod ipv6;
+mod keep_alive;
 mod page;
 mod redirects;
 mod retry;

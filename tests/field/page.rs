@@ -7,6 +7,7 @@ const PAGE: &str = include_str!("../../src/manual/field.md");
 const SOURCES: &[&str] = &[
     include_str!("breaker.rs"),
     include_str!("clock.rs"),
+    include_str!("concurrency.rs"),
     include_str!("config.rs"),
     include_str!("dns.rs"),
     include_str!("failover.rs"),
@@ -14,6 +15,7 @@ const SOURCES: &[&str] = &[
     include_str!("redirects.rs"),
     include_str!("decompression.rs"),
     include_str!("framing.rs"),
+    include_str!("keep_alive.rs"),
     include_str!("retry.rs"),
     include_str!("retry_after.rs"),
     include_str!("streaming.rs"),

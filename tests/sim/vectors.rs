@@ -376,7 +376,7 @@ fn x_21_who_was_taken_out_changes_nothing_any_more() {
     assert_eq!((desk.state(C), desk.weight(C)), (State::Eligible, 1000));
 }
 
-/// What gives a ticket back, and what the call's own deadline cuts short.
+/// What gives a ticket back, what the call's own deadline cuts short, and what the caller cancels.
 #[test]
 fn x_22_ten_cancelled_calls_say_nothing_of_the_endpoint() {
     let settings = Settings { deadline: Some(secs(1)), ..breaker(1, secs(10)) };
@@ -396,11 +396,52 @@ fn x_22_ten_cancelled_calls_say_nothing_of_the_endpoint() {
         desk.now += secs(1);
         desk.settle(&mut call, ticket, &cut);
         assert!(matches!(desk.step(&mut call), Step::End(End::Error(Failure::Deadline))));
+        let mut call = desk.call(true, true);
+        let ticket = desk.ticket(&mut call);
+        desk.settle(
+            &mut call,
+            ticket,
+            &Report { ending: Ending::Failed(Cause::Cancelled), ..cut.clone() },
+        );
+        assert!(matches!(desk.step(&mut call), Step::End(End::Error(Failure::Cancelled))));
     }
     for id in [A, B] {
         assert_eq!((desk.state(id), desk.weight(id)), (State::Eligible, 1000));
         assert_eq!(desk.pool.members()[desk.place(id)].in_flight, 0);
     }
+}
+
+/// A call that nobody waits for starts nothing, gives back what it holds, and hands no earlier answer
+/// out (R11).
+#[test]
+fn a_cancelled_call_ends_at_its_next_step() {
+    let stale = Report {
+        phase: Phase::Head,
+        ending: Ending::Failed(Cause::Closed),
+        asked_to_send: true,
+        reused: true,
+        ..Report::new()
+    };
+    for report in [None, Some(stale), Some(answered(503))] {
+        let mut desk = Desk::new(breaker(1, secs(10)), &EQUALS);
+        let mut call = desk.call(true, true);
+        if let Some(report) = &report {
+            let ticket = desk.ticket(&mut call);
+            desk.settle(&mut call, ticket, report);
+        }
+        call.cancel();
+        for _ in 0..2 {
+            assert!(matches!(desk.step(&mut call), Step::End(End::Error(Failure::Cancelled))));
+        }
+        assert!(desk.pool.members().iter().all(|member| member.in_flight == 0), "{report:?}");
+    }
+    // One that has ended stays as it ended.
+    let mut desk = Desk::new(breaker(1, secs(10)), &EQUALS);
+    let mut call = desk.call(true, true);
+    let ticket = desk.ticket(&mut call);
+    desk.settle(&mut call, ticket, &answered(200));
+    call.cancel();
+    assert!(matches!(desk.step(&mut call), Step::End(End::Answer)));
 }
 
 #[test]

@@ -41,6 +41,7 @@
 //! | `request.rs` | what arrived |
 //! | `unreachable.rs` | addresses that refuse, or swallow every SYN |
 //! | `certs.rs` | a test CA and the certificates it signs |
+//! | `child.rs` | a process that is a fork of this one |
 //! | `event.rs`, `time.rs` | waiting for one another, measuring |
 //!
 //! Dropping a [`Server`] closes its connections, joins its threads, and fails the test if one of
@@ -52,6 +53,8 @@
 #![allow(clippy::disallowed_methods)]
 
 mod certs;
+#[cfg(unix)]
+mod child;
 mod connection;
 mod event;
 mod exchange;
@@ -63,11 +66,13 @@ mod time;
 mod unreachable;
 
 pub use certs::Authority;
+#[cfg(unix)]
+pub use child::in_child;
 pub use connection::Connection;
 pub use event::{Event, Pause};
 pub use reply::Reply;
 pub use request::Request;
 pub use script::Script;
 pub use server::{Listen, Server, silent, slow_reader};
-pub use time::{ms, timed, within};
+pub use time::{ms, pass, timed, within};
 pub use unreachable::{Blackhole, Refusing, refusing_address};

@@ -7,6 +7,12 @@ pub const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
+/// Lets time pass, where the time itself is what is tested. To wait for something to happen there are
+/// [`Event`](super::Event) and the servers' own waits.
+pub fn pass(time: Duration) {
+    std::thread::sleep(time);
+}
+
 /// What `f` returned, and how long it took.
 pub fn timed<T>(f: impl FnOnce() -> T) -> (T, Duration) {
     let began = Instant::now();

@@ -2,13 +2,17 @@
 
 use crate::network::{A, B, ms, on, secs};
 use anyhost::inject::{
-    Attempt, Cause, Clock as _, Ending, HeaderMap, Limit, Limits, Method, Outgoing, Phase, Report,
-    Transport as _,
+    Attempt, Cause, Clock as _, Ending, HeaderMap, Interrupt, Limit, Limits, Method, Outgoing,
+    Phase, Report, Transport as _,
 };
 use anyhost::testing::{ManualClock, Reply, ScriptedTransport};
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+
+/// Nobody cancels here.
+static NEVER: LazyLock<Arc<Interrupt>> = LazyLock::new(Arc::default);
 
 /// One attempt at A under limits from now on, and what it took.
 fn attempt<'a>(
@@ -35,6 +39,7 @@ fn attempt<'a>(
             stall,
         },
         fresh: false,
+        interrupt: &NEVER,
     });
     assert_eq!(answer.is_some(), report.ending == Ending::Answered, "as the trait promises");
     if let Some(answer) = answer {

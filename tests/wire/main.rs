@@ -16,6 +16,9 @@
 //! | `bodies.rs` | where a body ends, and how large it may be (R13) |
 //! | `stream.rs` | answers handed out at their head (R21) |
 //! | `decompress.rs` | content codings: what is undone, and what is no such coding |
+//! | `cancel.rs` | a call ends when its caller says so, wherever it is, and no other does |
+//! | `idle.rs` | which idle connections are used again, and by which process |
+//! | `signals.rs` | a signal fails no call |
 //! | `urls_and_headers.rs` | what arrives, and what no text shows (R15, R16) |
 //! | `tls.rs` | certificates and handshakes |
 //!
@@ -25,13 +28,16 @@
 mod support;
 
 mod bodies;
+mod cancel;
 mod decompress;
 mod exhaustion;
 mod failover;
+mod idle;
 mod limits;
 mod names;
 mod redirects;
 mod resend;
+mod signals;
 mod stream;
 mod tls;
 mod urls_and_headers;

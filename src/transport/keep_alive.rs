@@ -1,0 +1,61 @@
+//! How long a server says that it keeps an idle connection: `Keep-Alive: timeout=5, max=100`.
+//!
+//! The field is older than HTTP/1.1 and in no RFC but as a name (RFC 9110 section 7.6.1); servers that
+//! send it mean it, and a request sent just as they close fails for nothing. Not here: `max`, after
+//! which servers say `Connection: close`.
+
+use http::HeaderMap;
+use std::time::Duration;
+
+/// Sent so much before its time is over, a request still arrives before the server closes.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// How long the connection may be idle and still be used, after an answer with these headers: what
+/// the server grants, less a second. `None` where it does not say.
+pub(super) fn reusable_for(headers: &HeaderMap) -> Option<Duration> {
+    headers
+        .get_all("keep-alive")
+        .into_iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split([',', ';']))
+        .filter_map(timeout)
+        .min()
+        .map(|granted| granted.saturating_sub(MARGIN))
+}
+
+fn timeout(parameter: &str) -> Option<Duration> {
+    let (name, value) = parameter.split_once('=')?;
+    let seconds = value.trim().trim_matches('"');
+    let seconds: u32 = seconds.parse().ok()?;
+    name.trim().eq_ignore_ascii_case("timeout").then_some(Duration::from_secs(seconds.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_before_its_time_is_the_last() {
+        for (lines, seconds) in [
+            (&["timeout=5"][..], Some(4)),
+            (&["timeout=5, max=100"], Some(4)),
+            (&["max=100 , Timeout = 20"], Some(19)),
+            (&["timeout=\"7\""], Some(6)),
+            (&["timeout=1"], Some(0)),
+            (&["timeout=0"], Some(0)),
+            (&["max=5", "timeout=9, timeout=3"], Some(2)),
+            (&["max=100"], None),
+            (&["timeout"], None),
+            (&["timeout=soon"], None),
+            (&["timeout=-5"], None),
+            (&["timeout=99999999999"], None),
+            (&[], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append("Keep-Alive", line.parse().unwrap());
+            }
+            assert_eq!(reusable_for(&headers), seconds.map(Duration::from_secs), "{lines:?}");
+        }
+    }
+}
