@@ -26,6 +26,10 @@ use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
 /// Most bytes taken in while looking for an early answer.
 const EARLY_INPUT: usize = 64 << 10;
 
+/// Longest line of a body's framing. ureq waits for a line's end however long that takes, and what it
+/// has not taken is kept; an answer without line ends must not fill the memory.
+const FRAMING_LINE: usize = 64 << 10;
+
 /// A connection to an endpoint.
 pub(super) struct Wire {
     socket: Socket,
@@ -159,6 +163,9 @@ impl Wire {
 
     fn receive(&mut self, progress: &Progress) -> Result<bool, Failure> {
         let deadline: Deadline = progress.to_next_byte();
+        if progress.phase() == Phase::Body && self.buffers.input().len() >= FRAMING_LINE {
+            return Err(Failure::new(Cause::Protocol, "a line of the body's framing is too long"));
+        }
         let Wire { socket, session, buffers, .. } = self;
         let buf = buffers.input_append_buf();
         let n = match session {

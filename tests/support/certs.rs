@@ -12,7 +12,10 @@ use rcgen::{
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
+use rustls::version::TLS12;
+use rustls::{
+    ClientConfig, DEFAULT_VERSIONS, RootCertStore, ServerConfig, SupportedProtocolVersion,
+};
 
 /// A CA. Each has a name and a key of its own, so a second one is "another issuer".
 pub struct Authority {
@@ -47,6 +50,11 @@ impl Authority {
     /// A server with a certificate for these names or addresses, and no others.
     pub fn server_named(&self, names: &[&str]) -> Arc<ServerConfig> {
         self.sign(leaf(names))
+    }
+
+    /// The same, speaking nothing newer than TLS 1.2.
+    pub fn server_tls12(&self, names: &[&str]) -> Arc<ServerConfig> {
+        self.sign_for(leaf(names), &[&TLS12])
     }
 
     /// A server whose certificate ran out long ago.
@@ -118,10 +126,18 @@ impl Authority {
     }
 
     fn sign(&self, params: CertificateParams) -> Arc<ServerConfig> {
+        self.sign_for(params, DEFAULT_VERSIONS)
+    }
+
+    fn sign_for(
+        &self,
+        params: CertificateParams,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Arc<ServerConfig> {
         let (certificate, key) = self.pair(params);
         let config = ServerConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
-            .expect("TLS 1.2 and 1.3")
+            .with_protocol_versions(versions)
+            .expect("TLS 1.2, 1.3 or both")
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key.into())
             .expect("a key that fits the certificate");
