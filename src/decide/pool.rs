@@ -3,17 +3,21 @@
 //!
 //! Who may be picked is kept ready, so that a pick costs O(log n): one weighted draw over those that
 //! are eligible, one over those that cool without a breaker and only come behind the others (ruling
-//! R10), and a list of those that wait for a probe. States change with time as well: [`Pool::turn`]
-//! catches up with it, and has to be called before a pick.
+//! R10), and a list of those that wait for a probe (`pool/lists.rs`). States change with time as well:
+//! [`Pool::turn`] catches up with it, and has to be called before a pick. Replacing the list of
+//! endpoints is `pool/replace.rs`.
+
+mod lists;
+mod replace;
 
 use super::budget::{Budget, BudgetSettings};
-use super::circuit::{BreakerSettings, Change, Circuit, CircuitState, Ticket as CircuitTicket};
+use super::circuit::{BreakerSettings, Change, Circuit, Ticket as CircuitTicket};
 use super::classify::{Blame, Health, Outcome, Reason};
 use super::draw::WeightedDraw;
 use super::endpoint::{Endpoint, EndpointId};
 use super::event::Event;
 use super::hold::Hold;
-use super::member::{Member, Standing};
+use super::member::Member;
 use super::mutant::planted;
 use super::report::{Phase, Report};
 use super::state::State;
@@ -137,54 +141,6 @@ impl Pool {
         };
         pool.replace(entries, now, &mut Vec::new());
         pool
-    }
-
-    /// Replaces the list (ruling R22). Endpoints that stay keep their live weight and state, under
-    /// the new priority and maximum. What cools outlives its endpoint: one taken out and put back
-    /// in the meantime cools on, with the weight of a new one.
-    pub fn replace(&mut self, mut entries: Vec<Entry>, now: Instant, events: &mut Vec<Event>) {
-        entries.sort_by_key(|entry| entry.endpoint.priority);
-        let mut old: BTreeMap<EndpointId, Member> = std::mem::take(&mut self.gone);
-        old.extend(self.members.drain(..).map(|member| (member.endpoint.id, member)));
-        self.forget_quiet_circuits(&entries, now);
-        for entry in entries {
-            let origin = self.origin_of(&entry.origin);
-            let returns = !self.places.contains_key(&entry.endpoint.id);
-            let member = match old.remove(&entry.endpoint.id) {
-                Some(kept) => Member {
-                    endpoint: entry.endpoint,
-                    weight: if returns { entry.weight } else { entry.weight_of_kept(kept.weight) },
-                    origin,
-                    ..kept
-                },
-                None => Member::new(entry.endpoint, entry.weight, origin, now),
-            };
-            self.members.push(member);
-        }
-        old.retain(|_, member| member.cooling_until.is_some_and(|until| now < until));
-        self.gone = old;
-        if let Some(budget) = &mut self.budget {
-            budget.set_endpoints(self.members.len(), now);
-        }
-        self.index(now, events);
-        events.push(Event::PoolUpdated);
-    }
-
-    /// Whether an endpoint taken out is still remembered, for what it has to wait.
-    pub fn remembers(&self, id: EndpointId) -> bool {
-        self.gone.contains_key(&id) || self.places.contains_key(&id)
-    }
-
-    /// Catches up with the time: waits that are over, probes that are lost, a hold that has ended.
-    pub fn turn(&mut self, now: Instant, events: &mut Vec<Event>) {
-        self.hold.expire(now, events);
-        while let Some(&(at, place)) = self.due.first() {
-            if now < at {
-                break;
-            }
-            self.due.pop_first();
-            self.refresh(place, now, events);
-        }
     }
 
     /// Lets an attempt in. `early`: before the wait is over (`try_nearest` of ruling R8).
@@ -394,44 +350,6 @@ impl Pool {
         }
     }
 
-    /// Those that may be picked, as of the last [`turn`](Pool::turn).
-    pub fn eligible(&self) -> &WeightedDraw {
-        &self.eligible
-    }
-
-    /// Those that may be picked when no other may.
-    pub fn behind(&self) -> &WeightedDraw {
-        &self.behind
-    }
-
-    /// Those that wait for a probe: priority and place.
-    pub fn probes(&self) -> &BTreeSet<(u32, usize)> {
-        &self.probes
-    }
-
-    /// How many could be picked at all.
-    pub fn candidates(&self) -> usize {
-        self.candidates
-    }
-
-    /// Whether this one may be picked before those that come behind.
-    pub fn is_eligible(&self, place: usize) -> bool {
-        self.members[place].standing == Standing::Eligible
-    }
-
-    /// Whether this one could be picked.
-    pub fn is_candidate(&self, place: usize) -> bool {
-        self.members[place].standing != Standing::Out
-    }
-
-    /// The member whose wait ends first, unless a probe is under way: whom `try_nearest` would try.
-    pub fn nearest(&self) -> Option<usize> {
-        if self.probing > 0 && !planted!(NearestNotAlone) {
-            return None;
-        }
-        self.due.first().map(|&(_, place)| place)
-    }
-
     /// The circuit settings, if there is a breaker.
     pub fn breaker(&self) -> Option<BreakerSettings> {
         self.settings.breaker
@@ -479,24 +397,29 @@ impl Pool {
     }
 
     fn remember(&mut self, place: usize, report: &Report, outcome: &Outcome) {
+        let disabled = self.members[place].disabled;
         let record = &mut self.members[place].record;
         match outcome.health {
             Health::Good => {
                 record.successes += 1;
                 record.failures_in_a_row = 0;
-                record.reason = Reason::None;
-                record.phase = report.phase;
-                record.detail.clear();
             }
             Health::Bad if outcome.blame == Blame::Endpoint => {
                 record.failures += 1;
                 record.failures_in_a_row = record.failures_in_a_row.saturating_add(1);
-                record.reason = outcome.reason;
-                record.phase = report.phase;
-                record.detail.clear();
-                record.detail.push_str(&report.detail);
             }
-            Health::Bad | Health::Neutral => {}
+            Health::Bad | Health::Neutral => return,
+        }
+        // What is disabled is so for the operator's reason, whatever ends meanwhile.
+        if disabled {
+            return;
+        }
+        let good = outcome.health == Health::Good;
+        record.reason = if good { Reason::None } else { outcome.reason };
+        record.phase = report.phase;
+        record.detail.clear();
+        if !good {
+            record.detail.push_str(&report.detail);
         }
     }
 
@@ -537,120 +460,6 @@ impl Pool {
         if weight.is_at_min() && self.at_minimum == self.members.len() {
             events.push(Event::AllAtMinimum);
         }
-    }
-
-    /// Brings the states of all members of one origin up to date.
-    fn refresh_origin(&mut self, place: usize, now: Instant, events: &mut Vec<Event>) {
-        let origin = self.members[place].origin;
-        for i in 0..self.origins[origin].members.len() {
-            let sibling = self.origins[origin].members[i];
-            self.refresh(sibling, now, events);
-        }
-    }
-
-    /// Brings the state of a member up to date, and with it the lists that picks read.
-    fn refresh(&mut self, place: usize, now: Instant, events: &mut Vec<Event>) {
-        let member = &mut self.members[place];
-        let circuit = self.origins[member.origin].circuit.state(now);
-        let state = member.state(circuit, now);
-        let due = member.due(circuit, now);
-        if member.due_at != due {
-            if let Some(old) = std::mem::replace(&mut member.due_at, due) {
-                self.due.remove(&(old, place));
-            }
-            self.due.extend(due.map(|at| (at, place)));
-        }
-        if state == State::Cooling && member.record.reason == Reason::None {
-            // Its origin was opened by another endpoint's failures.
-            member.record.reason = Reason::CircuitOpen;
-        }
-        let Some(from) = member.record.turn(state, now) else { return };
-        let standing = match (state, circuit) {
-            (State::Eligible, _) => Standing::Eligible,
-            (State::Cooling, CircuitState::Eligible) => Standing::Behind,
-            (State::ProbeAllowed, _) => Standing::Probe,
-            _ => Standing::Out,
-        };
-        let (reason, phase) = (member.record.reason, member.record.phase);
-        let endpoint = member.endpoint;
-        events.push(Event::StateChanged { endpoint: endpoint.id, from, to: state, reason, phase });
-        self.probing -= usize::from(from == State::Probing);
-        self.probing += usize::from(state == State::Probing);
-        self.stand(place, standing);
-    }
-
-    fn stand(&mut self, place: usize, standing: Standing) {
-        let member = &mut self.members[place];
-        let old = std::mem::replace(&mut member.standing, standing);
-        let probe = (member.endpoint.priority, place);
-        self.candidates -= usize::from(old != Standing::Out);
-        self.candidates += usize::from(standing != Standing::Out);
-        self.eligible.set_eligible(place, standing == Standing::Eligible);
-        self.behind.set_eligible(place, standing == Standing::Behind);
-        if standing == Standing::Probe {
-            self.probes.insert(probe);
-        } else {
-            self.probes.remove(&probe);
-        }
-    }
-
-    /// Builds everything that is looked up by place anew.
-    fn index(&mut self, now: Instant, events: &mut Vec<Event>) {
-        self.places.clear();
-        self.probes.clear();
-        self.due.clear();
-        (self.eligible, self.behind) = (WeightedDraw::new(), WeightedDraw::new());
-        (self.candidates, self.probing, self.at_minimum) = (self.members.len(), 0, 0);
-        self.weighted = self.settings.weighted;
-        let mut last = None;
-        for (place, member) in self.members.iter_mut().enumerate() {
-            let priority = member.endpoint.priority;
-            self.weighted |= last.replace(priority) == Some(priority);
-            self.places.insert(member.endpoint.id, place);
-            self.origins[member.origin].members.push(place);
-            self.eligible.push(priority, member.weight.value());
-            self.behind.push(priority, member.weight.value());
-            self.behind.set_eligible(place, false);
-            self.at_minimum += usize::from(member.weight.is_at_min());
-            self.probing += usize::from(member.record.state == State::Probing);
-            member.due_at = None;
-        }
-        for place in 0..self.members.len() {
-            let standing = std::mem::replace(&mut self.members[place].standing, Standing::Eligible);
-            self.stand(place, standing);
-            self.refresh(place, now, events);
-        }
-        self.hold.retain(|id| self.places.contains_key(&id), events);
-    }
-
-    /// The place of the circuit of this origin, which is made if there is none.
-    fn origin_of(&mut self, name: &Arc<str>) -> usize {
-        let next = self.origins.len();
-        let place = *self.origin_places.entry(name.clone()).or_insert(next);
-        if place == next {
-            let settings = self.settings.breaker.unwrap_or_default();
-            self.origins.push(Origin { circuit: Circuit::new(settings), members: Vec::new() });
-        }
-        place
-    }
-
-    /// Keeps the circuits of those that stay, and those that have something to remember; the places of
-    /// all change. A circuit that stays is the same one: requests under way hold its tickets, and it may
-    /// be waiting for its probe however quiet it is.
-    fn forget_quiet_circuits(&mut self, entries: &[Entry], now: Instant) {
-        let stays: BTreeSet<&str> = entries.iter().map(|entry| &*entry.origin).collect();
-        let mut old: Vec<Option<Circuit>> =
-            std::mem::take(&mut self.origins).into_iter().map(|o| Some(o.circuit)).collect();
-        self.origin_places.retain(|name, place| {
-            let worth_keeping =
-                |circuit: &Circuit| stays.contains(&**name) || !circuit.is_quiet(now);
-            let Some(circuit) = old[*place].take().filter(worth_keeping) else {
-                return false;
-            };
-            *place = self.origins.len();
-            self.origins.push(Origin { circuit, members: Vec::new() });
-            true
-        });
     }
 }
 

@@ -285,6 +285,9 @@ fn r7_disable_enable_health_check() {
     assert_eq!(client.get("/").send().unwrap().endpoint(), B, "R7");
     assert_eq!(check(&client, A).unwrap().text().unwrap(), "a", "a health check gets there");
     assert_eq!(state(&client, A), State::Disabled, "R7, P-13: and changes nothing");
+    let snapshot = client.snapshot();
+    let a = snapshot.find(A).unwrap();
+    assert_eq!((a.reason(), a.detail()), (Reason::Operator, "maintenance"), "R7: told why");
     network.clock().advance(secs(1_000_000));
     assert_eq!(state(&client, A), State::Disabled, "P-7: time never revives it");
     log.take();
