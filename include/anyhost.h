@@ -23,8 +23,8 @@
  * answers NULL, 0 or -1 for it. (NULL, 0) is the empty byte string. A number outside its range is
  * ANYHOST_E_RANGE.
  *
- * Threads. Clients, cancels, snapshots and errors may be used by any number of threads at once.
- * Builders, requests, responses and updates may go from thread to thread, but serve one at a time.
+ * Threads. Clients and errors may be used by any number of threads at once. Builders, requests and
+ * responses may go from thread to thread, but serve one at a time.
  *
  * Callbacks run on the thread that is inside the call which caused them, and never under a lock of
  * this library. Returning 0 always means: do what you would do without me. A callback must return:
@@ -416,7 +416,7 @@ typedef enum {
      */
     ANYHOST_E_UNSUPPORTED = 11,
     /**
-     * A base URL or proxy URL is wrong.
+     * A base URL is wrong.
      */
     ANYHOST_E_URL = 100,
     /**
@@ -1236,11 +1236,12 @@ ANYHOST_API uint32_t anyhost_attempt_number(const anyhost_attempt *attempt);
 ANYHOST_API const char *anyhost_attempt_endpoint(const anyhost_attempt *attempt);
 
 /**
- * The label of the proxy; NULL for a direct connection, and for NULL.
+ * The label of the proxy; NULL for a direct connection, as every one is in this version, and for NULL.
  *
  * The text lives as long as the attempt. Any thread. Since 0.1.0.
  */
-ANYHOST_API const char *anyhost_attempt_proxy(const anyhost_attempt *attempt);
+ANYHOST_API
+const char *anyhost_attempt_proxy(const anyhost_attempt *attempt);
 
 /**
  * A few words on what broke, "" where nothing did; NULL for NULL.
@@ -1490,7 +1491,7 @@ ANYHOST_API int32_t anyhost_event_reason(const anyhost_event *event);
 ANYHOST_API int32_t anyhost_event_phase(const anyhost_event *event);
 
 /**
- * The label of the proxy it is about; NULL where it is about none.
+ * The label of the proxy it is about; NULL where it is about none, as always in this version.
  *
  * The text lives as long as the event. Inside its callback. Since 0.1.0.
  */

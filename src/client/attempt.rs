@@ -143,7 +143,7 @@ impl Attempt {
 
     /// Takes in what the endpoint's circuit advises.
     pub(crate) fn wait(&mut self, advice: Duration) {
-        if !advice.is_zero() && self.reason != Reason::None {
+        if !advice.is_zero() {
             self.retry_after = self.retry_after.max(Some(advice));
         }
     }

@@ -161,6 +161,7 @@ impl Run<'_> {
         let (endpoint, label) = self.key(&hop);
         let headers = self.hop_headers(&hop, request);
         let (method, url, body) = (hop.method.clone(), hop.url.to_string(), hop.body);
+        let secrets = hop.secrets;
         let member = hop.at.as_ref().map(|(_, member)| member.clone());
         let server_name = member.as_ref().and_then(|member| member.server_name.as_deref());
         let shown = shown(&hop.url);
@@ -175,7 +176,7 @@ impl Run<'_> {
                 method: &method,
                 url: &url,
                 server_name,
-                foreign: member.is_none(),
+                foreign: member.is_none() || !secrets,
                 headers: &headers,
                 body,
                 limits: limits.limits,
@@ -226,9 +227,10 @@ impl Run<'_> {
         }
     }
 
-    /// The transport's key for where a hop goes, and what that is called.
+    /// The transport's key for where a hop goes, and what that is called. Where secrets may not go, a
+    /// connection that has shown a client certificate may not be used either.
     fn key(&self, hop: &Asked) -> (u64, Arc<str>) {
-        if let Some((id, member)) = &hop.at {
+        if let (Some((id, member)), true) = (&hop.at, hop.secrets) {
             return (id.0, member.label.clone());
         }
         let origin = origin(&hop.url);
@@ -239,7 +241,8 @@ impl Run<'_> {
         if let Some(gone) = gone {
             self.client.transport.forget(gone.0);
         }
-        (id.0, origin.into())
+        let label = hop.at.as_ref().map(|(_, member)| member.label.clone());
+        (id.0, label.unwrap_or_else(|| origin.into()))
     }
 
     fn hop_headers(&self, hop: &Asked, request: &Request) -> HeaderMap {

@@ -100,7 +100,10 @@ fn call(
                 run.attempt(&mut call, ticket, &member, request)
             }
             // The list and the pool change together, so this is for completeness.
-            (Step::Attempt(_), None) => return run.end(End::Error(Failure::NoEndpoint)),
+            (Step::Attempt(ticket), None) => {
+                drop(Guard { client, ticket: Some(ticket) });
+                return run.end(End::Error(Failure::NoEndpoint));
+            }
             (Step::Wait(until), _) => run.interruptible.sleep_until(until, &*client.clock),
             (Step::End(end), _) => {
                 let end = run.follow(&mut call, end, request);
@@ -295,7 +298,9 @@ impl Run<'_> {
             let chance = state.rng.next_u64();
             let (pool, events) = (&mut state.pool, &mut self.events);
             call.settle(pool, ticket, &report, &outcome, advice, now, chance, events);
-            attempt.wait(state.pool.advice(ticket.endpoint, now));
+            if outcome.health != Health::Good {
+                attempt.wait(state.pool.advice(ticket.endpoint, now));
+            }
         });
         self.told.attempt_ended(&attempt);
         self.attempts.push(attempt);
@@ -335,7 +340,7 @@ impl Run<'_> {
                 return (report, None);
             }
         };
-        self.client.transport.attempt(transport::Attempt {
+        let (mut report, answer) = self.client.transport.attempt(transport::Attempt {
             endpoint: asking.endpoint,
             method: asking.method,
             url: asking.url,
@@ -346,7 +351,11 @@ impl Run<'_> {
             limits: asking.limits,
             fresh: asking.fresh,
             interrupt: self.interruptible.interrupt(),
-        })
+        });
+        // A stale connection is replayed once (ruling R2), also over a transport that leaves `fresh`
+        // unheeded.
+        report.reused &= !asking.fresh;
+        (report, answer)
     }
 
     /// Reads the body, or keeps it to be read. `None` where it broke off, which the report then says.

@@ -208,16 +208,20 @@ impl BodyReader {
         BodyReader { body, client, call, ticket, until, place, attempts: Vec::new(), failed: None }
     }
 
-    /// The first bytes, at most `most`: as many as are there within the time of the attempt.
+    /// The first bytes, at most `most`: as many as are there within the time of the attempt. Nobody
+    /// asked for them, so what happens meanwhile is told to nobody.
     fn first(&mut self, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most];
         let mut read = 0;
+        if let Some(until) = self.until {
+            self.body.limit(until);
+        }
         while read < most {
             let now = self.client.upgrade().map(|client| client.clock.now());
             if self.until.is_some_and(|until| now.is_none_or(|now| now >= until)) {
                 break;
             }
-            match self.read(&mut bytes[read..]) {
+            match self.body.pull(&mut bytes[read..]) {
                 Ok(n) if n > 0 => read += n,
                 _ => break,
             }

@@ -202,7 +202,6 @@ pub fn classify(report: &Report, rules: &Rules<'_>) -> Outcome {
 
 /// An outcome after the caller's advice (ruling R11).
 pub fn advised(outcome: &Outcome, advice: Advice, repeatable: bool) -> Outcome {
-    let answered = outcome.delivery == Delivery::Answered && outcome.reason != Reason::Truncated;
     let mine = matches!(outcome.reason, Reason::Local | Reason::Deadline | Reason::Cancelled);
     let then = match (advice, outcome.then) {
         (Advice::Again, Then::Deliver | Then::Stop)
@@ -210,7 +209,6 @@ pub fn advised(outcome: &Outcome, advice: Advice, repeatable: bool) -> Outcome {
         {
             Then::MoveOn
         }
-        (Advice::Stop, Then::MoveOn | Then::Replay) if answered => Then::Deliver,
         (Advice::Stop, Then::MoveOn | Then::Replay) => Then::Stop,
         (_, then) => then,
     };

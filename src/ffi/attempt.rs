@@ -36,7 +36,7 @@ pub unsafe extern "C" fn anyhost_attempt_endpoint(
     guard!(value or ptr::null(), Ok(handle::get(attempt)?.endpoint.as_ptr()))
 }
 
-/// The label of the proxy; NULL for a direct connection, and for NULL.
+/// The label of the proxy; NULL for a direct connection, as every one is in this version, and for NULL.
 ///
 /// The text lives as long as the attempt. Any thread. Since 0.1.0.
 #[unsafe(no_mangle)]

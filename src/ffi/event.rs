@@ -78,7 +78,7 @@ pub unsafe extern "C" fn anyhost_event_phase(event: *const anyhost_event) -> i32
     guard!(value or 0, Ok(handle::get(event)?.phase.code()))
 }
 
-/// The label of the proxy it is about; NULL where it is about none.
+/// The label of the proxy it is about; NULL where it is about none, as always in this version.
 ///
 /// The text lives as long as the event. Inside its callback. Since 0.1.0.
 #[unsafe(no_mangle)]

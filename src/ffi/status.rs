@@ -35,7 +35,7 @@ pub enum anyhost_status {
     ANYHOST_E_BUFFER = 10,
     /// Not possible in this build or on this system.
     ANYHOST_E_UNSUPPORTED = 11,
-    /// A base URL or proxy URL is wrong.
+    /// A base URL is wrong.
     ANYHOST_E_URL = 100,
     /// The settings do not go together.
     ANYHOST_E_CONFIG = 101,

@@ -33,7 +33,7 @@ pub struct TransportConfig {
     /// An idle connection older than this is closed instead of used. Default: 15 s, shorter than
     /// what common servers and load balancers allow.
     pub idle_timeout: Duration,
-    /// Most idle connections kept for one endpoint. Default: 32.
+    /// Most idle connections kept for one endpoint. Default: 8.
     pub max_idle_per_endpoint: usize,
     /// Largest head of an answer, in bytes. Default: 64 KiB.
     pub max_head: usize,
@@ -45,7 +45,7 @@ impl Default for TransportConfig {
             tls: Some(TlsSettings::default()),
             lookup: Arc::new(SystemLookup),
             idle_timeout: Duration::from_secs(15),
-            max_idle_per_endpoint: 32,
+            max_idle_per_endpoint: 8,
             max_head: 64 << 10,
         }
     }

@@ -26,6 +26,8 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct Progress {
     limits: Limits,
+    /// When the body must be over, said after the head was there.
+    body_cut: OnceLock<Instant>,
     fresh: bool,
     sizes: Sizes,
     interrupt: Arc<Interrupt>,
@@ -60,6 +62,7 @@ impl Progress {
     pub(super) fn new(limits: Limits, fresh: bool, sizes: Sizes) -> Self {
         Progress {
             limits,
+            body_cut: OnceLock::new(),
             fresh,
             sizes,
             interrupt: Arc::default(),
@@ -112,9 +115,16 @@ impl Progress {
 
     /// Until when the attempt must be over, and once the head is there, the body.
     pub(super) fn to_end(&self) -> Deadline {
-        let in_body = self.phase() == Phase::Body;
-        let until = if in_body { self.limits.body_until } else { self.limits.until };
-        Deadline::new(until, Limit::Attempt)
+        if self.phase() != Phase::Body {
+            return Deadline::new(self.limits.until, Limit::Attempt);
+        }
+        Deadline::new(self.limits.body_until, Limit::Attempt)
+            .or_earlier(self.body_cut.get().copied(), Limit::Attempt)
+    }
+
+    /// The body must be over at this time. The first word counts.
+    pub(super) fn limit_body(&self, until: Instant) {
+        let _ = self.body_cut.set(until);
     }
 
     /// Until when the next byte of the answer must be here, if it is asked for now.

@@ -20,6 +20,7 @@ use flate2::bufread::MultiGzDecoder;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::time::Instant;
 
 #[cfg(feature = "brotli")]
 mod brotli;
@@ -149,6 +150,12 @@ impl BodySource for Decoded {
 
     fn bytes_received(&self) -> Option<u64> {
         self.0.coded().and_then(AnswerBody::bytes_received)
+    }
+
+    fn limit(&self, until: Instant) {
+        if let Some(coded) = self.0.coded() {
+            coded.limit(until);
+        }
     }
 }
 

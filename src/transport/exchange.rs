@@ -14,6 +14,7 @@ use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use std::io::Read;
 use std::sync::Arc;
+use std::time::Instant;
 use ureq::{Agent, AsSendBody, Body, BodyReader, SendBody};
 
 /// How much of an unread body is thrown away at once, and how often: a page of an error, and no more.
@@ -131,6 +132,10 @@ impl BodySource for Incoming {
 
     fn bytes_received(&self) -> Option<u64> {
         Some(self.progress.received())
+    }
+
+    fn limit(&self, until: Instant) {
+        self.progress.limit_body(until);
     }
 }
 

@@ -11,6 +11,7 @@ use super::failure::Failure;
 use crate::decide::{Cause, Ending, Report};
 use std::fmt;
 use std::io::{self, Read};
+use std::time::Instant;
 
 /// Most bytes of a body's memory that are taken on the word of a `Content-Length`.
 const TRUSTED_LENGTH: u64 = 64 << 10;
@@ -30,6 +31,12 @@ pub trait BodySource: Send {
     /// counted.
     fn bytes_received(&self) -> Option<u64> {
         None
+    }
+
+    /// From now on the body must be over at this time, or earlier where that was said before. What
+    /// cannot wait has nothing to do.
+    fn limit(&self, until: Instant) {
+        let _ = until;
     }
 }
 
@@ -66,6 +73,13 @@ impl AnswerBody {
     /// How many bytes it has, where that is known before they are read.
     pub fn length(&self) -> Option<u64> {
         self.length
+    }
+
+    /// Must be over at this time, or earlier where that was said before.
+    pub fn limit(&self, until: Instant) {
+        if let State::Source(source) = &self.state {
+            source.limit(until);
+        }
     }
 
     /// Reads some bytes; 0 is the end. An error comes again with every further read.

@@ -63,8 +63,8 @@ pub struct Attempt<'a> {
     pub url: &'a str,
     /// The name to ask a certificate for, and to verify it by, where it is not the host of the URL.
     pub server_name: Option<&'a str>,
-    /// The peer is none of the client's endpoints (the target of a redirect): it is shown no client
-    /// certificate (ruling R15).
+    /// The peer is none of the client's endpoints (the target of a redirect), or one that such a peer
+    /// has led back to: it is shown no client certificate (ruling R15).
     pub foreign: bool,
     /// Every header of the request. `Host` only where the caller set it by hand, and no framing
     /// headers (`Content-Length`, `Transfer-Encoding`): those follow from the body.

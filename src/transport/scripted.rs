@@ -15,6 +15,7 @@ use crate::sys::{Clock as _, ManualClock};
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Method, StatusCode};
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -550,6 +551,7 @@ impl Play<'_> {
                     clock: self.clock.clone(),
                     now: self.now,
                     limits: self.limits,
+                    cut: Cell::new(None),
                 };
                 AnswerBody::reader(rest, Some(length as u64))
             }
@@ -587,6 +589,8 @@ struct Unfinished {
     clock: ManualClock,
     now: Instant,
     limits: Limits,
+    /// When it must be over, said after the head was there.
+    cut: Cell<Option<Instant>>,
 }
 
 impl BodySource for Unfinished {
@@ -603,14 +607,19 @@ impl BodySource for Unfinished {
         // A streamed body may be read much later than its head came.
         self.now = self.now.max(self.clock.now());
         let stall = self.limits.stall.and_then(|stall| self.now.checked_add(stall));
-        let until = (self.limits.body_until, Limit::Attempt);
-        let waited = pass(&self.clock, &mut self.now, None, earlier((stall, Limit::Stall), until));
+        let until = [self.limits.body_until, self.cut.get()].into_iter().flatten().min();
+        let limit = earlier((stall, Limit::Stall), (until, Limit::Attempt));
+        let waited = pass(&self.clock, &mut self.now, None, limit);
         let cause = waited.expect_err("waiting without end ends at a limit");
         Err(Failure::new(cause, "the body stalls, by its script"))
     }
 
     fn bytes_received(&self) -> Option<u64> {
         Some(1 + self.read as u64)
+    }
+
+    fn limit(&self, until: Instant) {
+        self.cut.set(Some(until));
     }
 }
 

@@ -93,6 +93,12 @@ fn b_17_which_statuses_are_errors() {
         let answer = client.get("/").send().unwrap();
         assert_eq!((answer.status(), answer.retry_after()), (status, None), "B-17");
     }
+    // A status that the caller calls a failure is an answer, and a failure like the others.
+    let network = ScriptedTransport::new().on(A, [Reply::status(404)]);
+    let client = on(&network, &[A]).preset("breaker").set("failure_statuses", "404").build();
+    let answer = client.unwrap().get("/").send();
+    let wait = answer.map_or_else(|error| error.retry_after(), |answer| answer.retry_after());
+    assert!(wait.is_some_and(|wait| wait >= secs(30)), "R10: {wait:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@
 //! | A-R11 | the error event | `attempt_ended` | A-B3 |
 
 use crate::network::{A, B, List, Log, attempts, ms, on, received, secs, weight};
+use anyhost::inject::{self, Answer, Report, Transport};
 use anyhost::testing::{Reply, ScriptedTransport};
 use anyhost::{Advice, Body, Delivery, EventKind, Phase, Reason, Resend, State, Status, Verdict};
 use std::io;
@@ -288,6 +289,26 @@ fn r11_again_moves_on_where_the_client_would_stop() {
     assert_eq!((error.status(), received(&network, [B])), (Status::TooLarge, [0]), "R11: max_body");
 }
 
+/// A network whose every connection is stale, however fresh it was asked to be.
+struct Stale(ScriptedTransport);
+
+impl Transport for Stale {
+    fn attempt(&self, attempt: inject::Attempt<'_>) -> (Report, Option<Answer>) {
+        let (report, answer) = self.0.attempt(attempt);
+        (Report { reused: true, ..report }, answer)
+    }
+}
+
+#[test]
+fn r2_one_replay_over_a_transport_that_has_idle_connections_only() {
+    let network = ScriptedTransport::new()
+        .on(A, [Reply::stale_connection(), Reply::stale_connection(), Reply::ok("third")])
+        .on(B, [Reply::ok("b")]);
+    let client = on(&network, &[A, B]).transport(Stale(network.clone())).build().unwrap();
+    assert_eq!(client.get("/").send().unwrap().text().unwrap(), "b", "R2: once, then the next");
+    assert_eq!(attempts(&network, [A, B]), [2, 1], "R2");
+}
+
 #[test]
 fn r11_stop_ends_the_call() {
     let network = ScriptedTransport::new().on(A, [Reply::refused()]).on(B, [Reply::ok("b")]);
@@ -296,9 +317,14 @@ fn r11_stop_ends_the_call() {
     assert_eq!((error.status(), error.reason()), (Status::AttemptsSpent, Reason::Refused), "R11");
     network.now_on(A, [Reply::status(503)]);
     assert_eq!(client.get("/").send().unwrap().status(), 503, "R11: the answer there was");
+    network.now_on(A, [Reply::ok("half").breaks_off()]);
+    assert_eq!(client.get("/").send().unwrap_err().status(), Status::Body, "R13: no answer");
+    network.now_on(A, [Reply::ok("half").stalls()]);
+    let error = client.get("/").send().unwrap_err();
+    assert_eq!((error.status(), error.reason()), (Status::Body, Reason::Timeout), "R13: no answer");
     network.now_on(A, [Reply::stale_connection(), Reply::ok("fresh")]);
     client.get("/").send().unwrap_err();
-    assert_eq!(attempts(&network, [A, B]), [3, 0], "R11: no replay either");
+    assert_eq!(attempts(&network, [A, B]), [5, 0], "R11: no replay either");
 }
 
 #[test]

@@ -272,6 +272,25 @@ fn an_answer_turned_down_is_not_waited_for() {
     assert!(kept > 0 && kept < 1000 && took < ms(3000), "{kept} bytes in {took:?}");
 }
 
+/// Nor one that says no more: neither `stall_timeout` nor a deadline is asked for, the attempt's own
+/// time is the limit. And what nobody asked for is no failure of its endpoint.
+#[test]
+fn an_answer_turned_down_is_not_waited_for_where_it_stalls() {
+    for coding in ["identity", "gzip"] {
+        let never = Event::new();
+        let reply = Reply::status(404).header("Content-Encoding", coding).body(vec![b'x'; 1000]);
+        let p = Server::start(reply.pause_at(0, &never));
+        let client =
+            over(&[&p]).attempt_timeout(ms(400)).set("stall_timeout", "off").build().unwrap();
+        let (error, took) = timed(|| client.get("/").require_success(true).stream().unwrap_err());
+        assert_eq!((error.status(), error.http_status()), (Status::Rejected, Some(404)));
+        assert!(took < ms(3000), "{took:?}");
+        let snapshot = client.snapshot();
+        assert_eq!(snapshot.find(&p.url()).unwrap().failures(), 0, "{coding}");
+        never.open();
+    }
+}
+
 #[test]
 fn a_reader_goes_to_another_thread_and_outlives_its_client() {
     fn is_send<T: Send>(it: T) -> T {

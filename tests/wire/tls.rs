@@ -262,6 +262,29 @@ fn a_client_certificate_does_not_follow_a_redirect_to_elsewhere() {
     assert!(hop.message().contains("the server wants a client certificate"), "{}", hop.message());
 }
 
+/// R15: whom a foreign origin sends back comes as a stranger, and not over a connection that knows us.
+#[test]
+fn a_client_certificate_does_not_come_back_from_elsewhere() {
+    let (ca, clients) = (Authority::new(), Authority::new());
+    let (cert, key) = clients.client_pem();
+    let p = Server::tls(
+        &ca.server_for(&clients, &TLS12),
+        Reply::made(|request| match request.header("X-Elsewhere") {
+            Some(url) if request.target == "/away" => Reply::status(302).header("Location", url),
+            _ => Reply::ok("to a friend"),
+        }),
+    );
+    let back = format!("https://{}/back", p.addr);
+    let elsewhere = Server::tls(&ca.server(), Reply::status(302).header("Location", &back));
+    let client = trusting(&ca, &[&p]).client_cert_pem(&cert, &key).build().unwrap();
+    assert_eq!(client.get("/back").send().unwrap().text().unwrap(), "to a friend");
+    let there = format!("https://{}/there", elsewhere.addr);
+    let error = client.get("/away").header("X-Elsewhere", &there).send().unwrap_err();
+    let hop = error.attempts().last().unwrap();
+    assert!(hop.is_hop() && hop.phase() == Phase::Tls, "{error:?}");
+    assert_eq!((elsewhere.requests().len(), p.requests().len()), (1, 2));
+}
+
 /// A server that makes the handshake, says why it refuses, and reads on until the client ends: so no
 /// reset can overtake the alert.
 fn refusing(config: Arc<rustls::ServerConfig>) -> Server {

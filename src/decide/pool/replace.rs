@@ -14,7 +14,8 @@ use std::time::Instant;
 impl Pool {
     /// Replaces the list (ruling R22). Endpoints that stay keep their live weight and state, under
     /// the new priority and maximum. What cools outlives its endpoint: one taken out and put back
-    /// in the meantime cools on, with the weight of a new one.
+    /// in the meantime cools on, with the weight of a new one; with a circuit breaker also with a new
+    /// record.
     pub fn replace(&mut self, mut entries: Vec<Entry>, now: Instant, events: &mut Vec<Event>) {
         entries.sort_by_key(|entry| entry.endpoint.priority);
         let mut old: BTreeMap<EndpointId, Member> = std::mem::take(&mut self.gone);
