@@ -293,6 +293,7 @@ impl Run<'_> {
             Health::Good => Advice::Default,
             Health::Bad | Health::Neutral => callbacks.advice(&attempt),
         };
+        let mut listed = true;
         guard.settle(|| {
             let state = &mut *self.client.state.lock();
             let chance = state.rng.next_u64();
@@ -301,7 +302,12 @@ impl Run<'_> {
             if outcome.health != Health::Good {
                 attempt.wait(state.pool.advice(ticket.endpoint, now));
             }
+            listed = state.members.contains_key(&ticket.endpoint);
         });
+        if !listed {
+            // Taken out of the list meanwhile, and perhaps forgotten before this attempt began.
+            self.client.transport.forget(ticket.endpoint.0);
+        }
         self.told.attempt_ended(&attempt);
         self.attempts.push(attempt);
         if answer.is_some() {

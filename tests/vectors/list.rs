@@ -9,7 +9,8 @@
 //! | A-L8 | a source that comes back has lost its history | the same, unless it was cooling: then it cools on | seeds.md 7.3 |
 //! | A-L9 | `/1` and `/1/` are two sources | they are one, and an error | R16 |
 
-use crate::network::{A, B, C, Later, Log, attempts, ms, on, received, secs, weight};
+use crate::network::{A, B, C, Later, List, Log, attempts, ms, on, received, secs, weight};
+use anyhost::inject::{Answer, Attempt, Report, Transport};
 use anyhost::testing::{Reply, ScriptedTransport};
 use anyhost::{Client, Endpoint, EventKind, Reason, Selection, State, Status};
 use std::sync::{Arc, Barrier};
@@ -321,4 +322,38 @@ fn set_weight_sets_the_live_weight_and_its_most() {
     assert_eq!(client.set_weight(A, 1001).unwrap_err().status(), Status::Range);
     assert_eq!(client.set_weight(B, 1).unwrap_err().status(), Status::NotFound);
     assert_eq!(weight(&client, A), (1000, 1000), "a mistake changes nothing");
+}
+
+/// A network whose connections come into being while the list is replaced.
+struct Replaced {
+    network: ScriptedTransport,
+    replace: Box<dyn Fn() + Send + Sync>,
+    told: List<&'static str>,
+}
+
+impl Transport for Replaced {
+    fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
+        (self.replace)();
+        self.told.push("used");
+        self.network.attempt(attempt)
+    }
+
+    fn forget(&self, _endpoint: u64) {
+        self.told.push("forgotten");
+    }
+}
+
+#[test]
+fn what_is_taken_out_leaves_no_connection_behind() {
+    let network = ScriptedTransport::new().on(A, [Reply::ok("a")]).on(B, [Reply::ok("b")]);
+    let (later, told) = (Later::default(), List::new());
+    let of_it = later.clone();
+    let replace = Box::new(move || of_it.get().update(endpoints([B])).unwrap());
+    let transport = Replaced { network: network.clone(), replace, told: told.clone() };
+    let client = on(&network, &[A, B]).transport(transport).build().unwrap();
+    later.set(&client);
+    assert_eq!(client.get("/").send().unwrap().endpoint(), A);
+    assert_eq!(told.take(), ["forgotten", "used", "forgotten"], "R22: also of what began before");
+    assert_eq!(client.get("/").send().unwrap().endpoint(), B);
+    assert_eq!(told.take(), ["used"], "what is in the list stays");
 }
