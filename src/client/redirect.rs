@@ -176,7 +176,7 @@ impl Run<'_> {
                 method: &method,
                 url: &url,
                 server_name,
-                foreign: member.is_none() || !secrets,
+                foreign: !secrets,
                 headers: &headers,
                 body,
                 limits: limits.limits,

@@ -122,7 +122,7 @@ impl Progress {
             .or_earlier(self.body_cut.get().copied(), Limit::Attempt)
     }
 
-    /// The body must be over at this time. The first word counts.
+    /// The body must be over at this time, which is said once.
     pub(super) fn limit_body(&self, until: Instant) {
         let _ = self.body_cut.set(until);
     }

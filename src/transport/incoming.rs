@@ -33,8 +33,8 @@ pub trait BodySource: Send {
         None
     }
 
-    /// From now on the body must be over at this time, or earlier where that was said before. What
-    /// cannot wait has nothing to do.
+    /// From now on the body must be over at this time, or earlier if the limits of the attempt say so.
+    /// Said once at most. What cannot wait has nothing to do.
     fn limit(&self, until: Instant) {
         let _ = until;
     }
@@ -75,7 +75,7 @@ impl AnswerBody {
         self.length
     }
 
-    /// Must be over at this time, or earlier where that was said before.
+    /// Must be over at this time, or earlier if the limits of the attempt say so. To be said once.
     pub fn limit(&self, until: Instant) {
         if let State::Source(source) = &self.state {
             source.limit(until);
