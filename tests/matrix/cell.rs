@@ -2,12 +2,12 @@
 //! be true of it whatever the client says.
 
 use crate::Ground;
-use crate::origin::{Account, Answer, Fault, Origin, Point};
+use crate::origin::{Account, Answer, Fault, NAME, Origin, Point};
 use anyhost::{
-    Body, Client, Delivery, Error, Execution, Phase, Response, Rewind, TimeoutPolicy, TlsRoots,
+    Body, Client, Delivery, Endpoint, Error, Execution, Phase, Response, Rewind, TimeoutPolicy,
+    TlsRoots,
 };
 use std::io::{self, Cursor, Read};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 /// What is sent.
@@ -106,6 +106,8 @@ impl Rewind for Source {
     }
 }
 
+const PATH: &str = "/orders/1";
+
 const BODY: &[u8] = b"item=4711&quantity=2";
 
 static LARGE: &[u8] = &[b'x'; 8 << 20];
@@ -163,9 +165,6 @@ impl Cell {
     }
 
     fn run(&self, ground: &Ground, limit: Duration) -> Run {
-        // Another one each time, and always of the same length.
-        static PATHS: AtomicUsize = AtomicUsize::new(0);
-        let path = format!("/{:08x}/{:06x}", std::process::id(), PATHS.fetch_add(1, SeqCst));
         let tls = match self.below {
             Below::Tcp => None,
             Below::Tls12 => Some(ground.server_tls12.clone()),
@@ -173,14 +172,18 @@ impl Cell {
         };
         let warm_ups = usize::from(self.reused);
         let fault = Some((self.point, self.fault));
-        let a = Origin::start(fault, &path, answer("a", self.framing), tls.clone(), warm_ups);
-        let b = Origin::start(self.then, &path, answer("b", Framing::Length), tls, 0);
+        let a = Origin::start(fault, answer("a", self.framing), tls.clone(), warm_ups);
+        let b = Origin::start(self.then, answer("b", Framing::Length), tls, 0);
         let url = |origin: &Origin| {
             format!("http{}://{}", if self.below == Below::Tcp { "" } else { "s" }, origin.addr)
         };
         let urls = [url(&a), url(&b)];
+        let endpoint = |url: &String| {
+            Endpoint::new(url).and_then(|it| it.server_name(NAME)).expect("an endpoint")
+        };
         let client = Client::builder()
-            .base_urls(&format!("{}, {}", urls[0], urls[1]))
+            .endpoint(endpoint(&urls[0]))
+            .endpoint(endpoint(&urls[1]))
             .tls_roots(TlsRoots::None)
             .add_root_pem(ground.root.as_str())
             .hold_for(Duration::ZERO)
@@ -196,11 +199,11 @@ impl Cell {
             }
         }
         let request = match self.message {
-            Message::Get => client.get(&path),
-            Message::Post => client.post(&path).body(BODY),
-            Message::PostLarge => client.post(&path).body(Body::bytes(LARGE)),
+            Message::Get => client.get(PATH),
+            Message::Post => client.post(PATH).body(BODY),
+            Message::PostLarge => client.post(PATH).body(Body::bytes(LARGE)),
             Message::PostChunked => {
-                client.post(&path).body(Body::rewinding(Source(Cursor::new(BODY)), None))
+                client.post(PATH).body(Body::rewinding(Source(Cursor::new(BODY)), None))
             }
         };
         let request = match self.then {

@@ -36,9 +36,15 @@ impl Line {
         socket.set_nodelay(true).expect("TCP_NODELAY");
         socket.set_read_timeout(Some(PATIENCE)).expect("SO_RCVTIMEO");
         socket.set_write_timeout(Some(PATIENCE)).expect("SO_SNDTIMEO");
-        let tls = tls
-            .map(|config| ServerConnection::new(config.clone()).expect("a server configuration"));
-        Line { socket, tls, shaken: 0 }
+        let line = Line {
+            socket,
+            tls: tls.map(|config| ServerConnection::new(config.clone()).expect("a configuration")),
+            shaken: 0,
+        };
+        // Where nothing else is said a line ends when its client is gone, and at once: the ports of
+        // so many connections would run out if each waited for stray packets (TIME_WAIT).
+        line.linger(Some(Duration::ZERO));
+        line
     }
 
     /// Completes the handshake, or sends only the first `cut` bytes of its own part in it.
@@ -141,10 +147,18 @@ impl Line {
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
+    /// The end of a process: a FIN, or a RST where bytes lie unread.
+    pub fn close(self) {
+        self.linger(None);
+    }
+
     /// A RST.
     pub fn reset(self) {
-        let socket = socket2::SockRef::from(&self.socket);
-        socket.set_linger(Some(Duration::ZERO)).expect("SO_LINGER");
+        self.linger(Some(Duration::ZERO));
+    }
+
+    fn linger(&self, time: Option<Duration>) {
+        socket2::SockRef::from(&self.socket).set_linger(time).expect("SO_LINGER");
     }
 }
 

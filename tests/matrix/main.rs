@@ -15,7 +15,8 @@
 //! | `memory.rs` | what a thread allocates |
 //!
 //! Each test prints its size. A plain `cargo test` runs a part that a seed chooses; `ANYHOST_FULL=1`,
-//! which `.ci/run` sets, runs everything. `ANYHOST_SEED` repeats a part.
+//! which `.ci/run` sets, runs everything. `ANYHOST_SEED` repeats a part. The long run of mutated answers
+//! takes minutes: `ANYHOST_MUTATED=6000000 cargo test --release --test matrix mutated`.
 
 // Tests measure real time against real sockets; the ban protects the library's injected clock.
 #![allow(clippy::disallowed_methods)]
@@ -104,7 +105,7 @@ impl Ground {
     fn new() -> Ground {
         let ca = Authority::new();
         let (server, server_tls12) =
-            (ca.server_named(&[origin::HOST]), ca.server_tls12(&[origin::HOST]));
+            (ca.server_named(&[origin::NAME]), ca.server_tls12(&[origin::NAME]));
         let stall = Duration::from_millis(100);
         Ground { server, server_tls12, root: ca.pem().to_owned(), stall, sizes: Default::default() }
     }

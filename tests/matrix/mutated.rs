@@ -39,7 +39,7 @@ struct Tally {
 fn mutated_answers_are_survived() {
     let _alone = alone();
     let seed = seed();
-    let (threads, each) = (4, if full() { 50_000 } else { 5_000 });
+    let (threads, each) = (4, answers().div_ceil(4));
     let began = Instant::now();
     let tallies: Vec<Tally> = thread::scope(|scope| {
         let work = |n: u64| scope.spawn(move || run(&mut Chance(seed ^ (n << 40)), each));
@@ -66,6 +66,15 @@ fn mutated_answers_are_survived() {
     ));
     all.wrong.truncate(10);
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n"));
+}
+
+/// How many, unless it is said otherwise: what a gate has time for, and what a newcomer has.
+fn answers() -> usize {
+    match std::env::var("ANYHOST_MUTATED") {
+        Ok(text) => text.parse().expect("ANYHOST_MUTATED is a number"),
+        Err(_) if full() => 200_000,
+        Err(_) => 20_000,
+    }
 }
 
 /// What never ends a line is not kept until it does: in a chunk's size, behind a chunk, in a trailer,

@@ -1,13 +1,15 @@
 //! A server with one fault at one byte, which counts what it read.
 //!
 //! It has the fault on every connection, so that whoever comes back finds it again; only the exchange
-//! that makes a connection a reused one is spared. It lives for one call: nothing of another cell of
-//! the matrix can reach it.
+//! that makes a connection a reused one is spared. It lives for one call, at an address that no other
+//! cell of the matrix has: nothing of theirs can reach it.
 
 use crate::line::{Line, Shaken};
 use rustls::ServerConfig;
 use socket2::{Domain, Socket, Type};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -103,18 +105,18 @@ pub struct Origin {
 
 struct Shared {
     fault: Option<(Point, Fault)>,
-    /// Where requests of this call go. A port that was in use before may be asked by others, who must
-    /// not be counted.
-    path: String,
     answer: Answer,
     tls: Option<Arc<ServerConfig>>,
     account: Mutex<Account>,
     changed: Condvar,
 }
 
-/// Where servers listen. Not where clients connect from: a port that waits out the end of one of the
-/// matrix's many connections would be lost to the servers.
-pub const HOST: &str = "127.0.0.2";
+/// What the certificates of all servers name, and what a client has to expect.
+pub const NAME: &str = "origin.test";
+
+/// Where servers listen. Below the ports that systems give to clients: the matrix makes connections so
+/// fast that neither side may have to wait for the other's ports to come free.
+const PORTS: std::ops::Range<u16> = 18_080..18_180;
 
 /// Answers the exchange that makes a connection a reused one.
 const WARM: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwarm";
@@ -123,24 +125,16 @@ const WARM: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwarm";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Origin {
-    /// A server that has `fault`, or none, where `path` is asked for. It answers `warm_ups` exchanges
-    /// well before.
+    /// A server that has `fault`, or none. It answers `warm_ups` exchanges well before.
     pub fn start(
         fault: Option<(Point, Fault)>,
-        path: &str,
         answer: Answer,
         tls: Option<Arc<ServerConfig>>,
         warm_ups: usize,
     ) -> Origin {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-        socket.set_reuse_address(true).expect("SO_REUSEADDR");
-        let addr = SocketAddr::new(HOST.parse().expect("an address"), 0);
-        socket.bind(&addr.into()).expect("a free port");
-        let addr = socket.local_addr().expect("an address").as_socket().expect("of IP");
+        let (socket, addr) = bound();
         let account = Mutex::new(Account { warm_ups, ..Account::default() });
-        let path = path.to_owned();
-        let shared =
-            Arc::new(Shared { fault, path, answer, tls, account, changed: Condvar::new() });
+        let shared = Arc::new(Shared { fault, answer, tls, account, changed: Condvar::new() });
         if let Some((Point::Dial, _)) = fault {
             return Origin { addr, shared, _bound: Some(socket), accepting: None };
         }
@@ -164,9 +158,8 @@ impl Origin {
     pub fn end(mut self) -> Account {
         self.shared.change(|account| account.over = true);
         if let Some(accepting) = self.accepting.take() {
-            let wake = TcpStream::connect(self.addr);
+            wake(self.addr).expect("a way to wake the server");
             accepting.join().expect("a server that does not panic");
-            drop(wake);
         }
         std::mem::take(&mut *self.shared.account.lock().unwrap())
     }
@@ -176,7 +169,36 @@ impl Drop for Origin {
     /// After a panic of the test: lets the threads go.
     fn drop(&mut self) {
         self.shared.change(|account| account.over = true);
-        let _ = TcpStream::connect(self.addr);
+        let _ = wake(self.addr);
+    }
+}
+
+/// A socket at an address that nobody else has: 127.0.0.0/8 is large.
+fn bound() -> (Socket, SocketAddr) {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Two runs at a time start far from each other.
+    let start = std::process::id().wrapping_mul(40_503);
+    for port in PORTS {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        socket.set_reuse_address(true).expect("SO_REUSEADDR");
+        let place = start.wrapping_add(NEXT.fetch_add(1, SeqCst));
+        // Three digits each, so that a request for any of them has the same length.
+        let part = |n: u32| (100 + n % 156) as u8;
+        let ip = Ipv4Addr::new(127, part(place / 156 / 156), part(place / 156), part(place));
+        let addr = SocketAddr::from((ip, port));
+        if socket.bind(&addr.into()).is_ok() {
+            return (socket, addr);
+        }
+    }
+    panic!("no free port for a server among {PORTS:?}");
+}
+
+/// Ends the wait of the thread that accepts there, unless it has ended by itself.
+fn wake(addr: SocketAddr) -> io::Result<()> {
+    match TcpStream::connect(addr) {
+        Ok(socket) => socket2::SockRef::from(&socket).set_linger(Some(Duration::ZERO)),
+        Err(e) if e.kind() == ErrorKind::ConnectionRefused => Ok(()),
+        Err(e) => Err(e),
     }
 }
 
@@ -206,7 +228,7 @@ impl Shared {
         }
         self.change(|account| account.shaken = line.shaken);
         if self.takes_warm_up() {
-            if !read_request(&mut line, usize::MAX).0.whole || !line.send(WARM) {
+            if !read_request(&mut line, usize::MAX).whole || !line.send(WARM) {
                 return;
             }
             self.wait(|account| account.armed || account.over);
@@ -261,11 +283,8 @@ impl Shared {
 
     /// Reads the request, or its first `most` bytes, and writes it into the account.
     fn read(&self, line: &mut Line, most: usize) -> Seen {
-        let (seen, bytes) = read_request(line, most);
-        let ours = ["GET", "POST"].map(|method| format!("{method} {} ", self.path).into_bytes());
-        if ours.iter().any(|start| start.iter().zip(&bytes).all(|(a, b)| a == b)) {
-            self.change(|account| account.seen.push(seen));
-        }
+        let seen = read_request(line, most);
+        self.change(|account| account.seen.push(seen));
         seen
     }
 
@@ -293,7 +312,7 @@ impl Shared {
                 line.fin();
                 kept = Some(line);
             }
-            Fault::Close => drop(line),
+            Fault::Close => line.close(),
             Fault::Reset => line.reset(),
             Fault::Stall => kept = Some(line),
         }
@@ -317,7 +336,7 @@ impl Shared {
 }
 
 /// Reads the request, or its first `most` bytes.
-fn read_request(line: &mut Line, most: usize) -> (Seen, Vec<u8>) {
+fn read_request(line: &mut Line, most: usize) -> Seen {
     let (mut bytes, mut piece) = (Vec::new(), vec![0; 64 << 10]);
     let mut body = None;
     loop {
@@ -325,7 +344,7 @@ fn read_request(line: &mut Line, most: usize) -> (Seen, Vec<u8>) {
         let whole = body.as_ref().is_some_and(|body| body.is_whole(&bytes));
         let size = piece.len().min(most - bytes.len());
         match if whole || size == 0 { 0 } else { line.read(&mut piece[..size]) } {
-            0 => return (Seen { bytes: bytes.len(), whole }, bytes),
+            0 => return Seen { bytes: bytes.len(), whole },
             n => bytes.extend_from_slice(&piece[..n]),
         }
     }
