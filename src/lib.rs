@@ -138,11 +138,11 @@ pub use decide::{
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 pub mod inject {
-    pub use crate::decide::{Cause, Ending, Limit, Limits, Phase, Report};
+    pub use crate::decide::{Cause, Ending, Limit, Limits, Phase, ProxyReply, Report};
     pub use crate::sys::{Alarm, Clock, SystemClock};
     pub use crate::transport::{
         Answer, AnswerBody, Attempt, BodySource, Failure, Interrupt, LookupError, NameLookup,
-        Outgoing, SystemLookup, Transport, Wake,
+        Outgoing, ProxyScheme, ProxyUrl, SystemLookup, Transport, Wake,
     };
     pub use http::{HeaderMap, HeaderName, HeaderValue, Method};
 }

@@ -313,6 +313,7 @@ impl<'a> Call<'a> {
             url: &self.url,
             server_name: None,
             foreign: false,
+            proxy: None,
             headers: &self.headers,
             body,
             limits: Limits {
@@ -455,6 +456,7 @@ fn endpoints_do_not_share_connections() {
             url: &server.url(),
             server_name: None,
             foreign: false,
+            proxy: None,
             headers: &HeaderMap::new(),
             body: Outgoing::Empty,
             limits: Limits { until: Some(now() + ms(5000)), ..Limits::default() },

@@ -352,6 +352,7 @@ impl Run<'_> {
             url: asking.url,
             server_name: asking.server_name,
             foreign: asking.foreign,
+            proxy: None,
             headers: asking.headers,
             body,
             limits: asking.limits,

@@ -302,6 +302,7 @@ fn failed(cause: Cause, report: &Report, rules: &Rules<'_>) -> Outcome {
         Cause::Closed => fails(Reason::Eof),
         Cause::Protocol => fails(Reason::Protocol),
         Cause::Truncated => fails(Reason::Truncated),
+        Cause::ProxyRefused => ends(Reason::TunnelRefused, Blame::Nobody),
         // Wherever it came, it says nothing of the endpoint, and nobody waits for more.
         Cause::Cancelled => ends(Reason::Cancelled, Blame::Nobody),
         Cause::TooLarge | Cause::BodySource | Cause::Local => ends(Reason::Local, Blame::Caller),

@@ -6,6 +6,7 @@
 //!
 //! Flow: attempt → **report** → classify.
 
+use super::proxy_reply::ProxyReply;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -18,13 +19,13 @@ use std::time::Duration;
 pub enum Phase {
     /// Nothing was begun.
     None = 0,
-    /// Looking up the name of the endpoint (or of the proxy).
+    /// Looking up the name of the endpoint. That of a proxy belongs to connecting to the proxy.
     Resolve = 1,
-    /// Connecting to the proxy, its TLS handshake included.
+    /// Connecting to the proxy, the lookup of its name and its TLS handshake included.
     ProxyConnect = 2,
-    /// Authenticating to the proxy.
+    /// Authenticating to the proxy; with SOCKS5 from the greeting on.
     ProxyAuth = 3,
-    /// Asking the proxy for a tunnel to the endpoint.
+    /// Asking the proxy for a tunnel to the endpoint: from the first byte of that request on.
     Tunnel = 4,
     /// Connecting to the endpoint by TCP.
     Connect = 5,
@@ -77,6 +78,9 @@ pub enum Cause {
     Truncated,
     /// The body of the answer is larger than the limit of the call.
     TooLarge,
+    /// A proxy said no, by the [`proxy_reply`](Report::proxy_reply) of the report: to our credentials
+    /// (phase [`ProxyAuth`](Phase::ProxyAuth)), or to connect us ([`Tunnel`](Phase::Tunnel)).
+    ProxyRefused,
     /// The caller's own body source failed, ended early or delivered too much.
     BodySource,
     /// The caller cancelled the call, or shut the client down.
@@ -103,6 +107,8 @@ pub struct Report {
     pub ending: Ending,
     /// The status of the answer, once its head had arrived, whatever became of the body.
     pub status: Option<u16>,
+    /// What the proxy said, where it refused. Never together with a [`status`](Report::status).
+    pub proxy_reply: Option<ProxyReply>,
     /// The transport was asked to transmit at least one byte of this request (ruling R1): from then
     /// on a server may have seen it.
     pub asked_to_send: bool,
@@ -129,6 +135,7 @@ impl Report {
             phase: Phase::None,
             ending: Ending::Failed(Cause::Local),
             status: None,
+            proxy_reply: None,
             asked_to_send: false,
             bytes_sent: 0,
             bytes_received: 0,

@@ -27,6 +27,8 @@ mod keep_alive;
 mod known;
 mod lookup;
 mod platform;
+#[allow(dead_code)]
+mod proxy_url;
 #[cfg(feature = "testing")]
 mod scripted;
 mod session;
@@ -43,6 +45,7 @@ pub use identity::Identity;
 pub use incoming::{AnswerBody, BodySource};
 pub use interrupt::{Interrupt, Wake};
 pub use lookup::{LookupError, NameLookup, SystemLookup};
+pub use proxy_url::{ProxyScheme, ProxyUrl};
 #[cfg(feature = "testing")]
 pub use scripted::{Reply, ScriptedTransport, Seen};
 pub use tls::{Roots, TlsError, TlsSettings, is_server_name};
@@ -66,6 +69,11 @@ pub struct Attempt<'a> {
     /// The peer is none of the client's endpoints (the target of a redirect), or one that such a peer
     /// has led back to: it is shown no client certificate (ruling R15).
     pub foreign: bool,
+    /// The proxy to go through; `None` connects directly, and nothing else ever does. An https target is
+    /// reached through a tunnel, an http target in absolute form where the proxy speaks HTTP. Attempts at
+    /// one endpoint share idle connections only where they go through the same proxy with the same
+    /// credentials.
+    pub proxy: Option<&'a ProxyUrl>,
     /// Every header of the request. `Host` only where the caller set it by hand, and no framing
     /// headers (`Content-Length`, `Transfer-Encoding`): those follow from the body.
     pub headers: &'a HeaderMap,
@@ -133,6 +141,9 @@ pub trait Transport: Send + Sync {
 
     /// An endpoint is in use no longer: its idle connections can go.
     fn forget(&self, _endpoint: u64) {}
+
+    /// A proxy is in use no longer: the idle connections through it can go.
+    fn forget_proxy(&self, _proxy: &ProxyUrl) {}
 
     /// Closes the idle connections of all endpoints.
     fn drop_idle(&self) {}

@@ -30,6 +30,7 @@ fn attempt<'a>(
         url: "https://a.example/x",
         server_name: None,
         foreign: false,
+        proxy: None,
         headers,
         body,
         limits: Limits {
