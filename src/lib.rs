@@ -91,7 +91,7 @@ pub mod transport;
 pub use client::{
     Attempt, Body, BodyReader, Breaker, Cancel, CircuitOpen, Client, ClientBuilder, Endpoint,
     Error, Event, EventKind, Member, OptionSpec, Refusal, Request, RequestBuilder, Response,
-    Result, Rewind, Selection, Snapshot, Status, Stream, TlsRoots, Transition, options,
+    Result, Rewind, Selection, Snapshot, Status, Stream, TlsRoots, Transition, options, prometheus,
     split_base_urls,
 };
 pub use decide::{

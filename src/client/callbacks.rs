@@ -5,6 +5,7 @@
 
 use super::attempt::Attempt;
 use super::event::Event;
+use super::log;
 use super::response::Response;
 use crate::decide::{Advice, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,10 +25,13 @@ pub(crate) struct Callbacks {
 impl Callbacks {
     /// Whether anybody watches.
     pub(crate) fn observed(&self) -> bool {
-        self.on_event.is_some()
+        self.on_event.is_some() || log::enabled()
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {
+        if log::enabled() {
+            log::write(event);
+        }
         if let Some(observer) = &self.on_event {
             contained(|| observer(event));
         }

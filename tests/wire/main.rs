@@ -18,6 +18,7 @@
 //! | `decompress.rs` | content codings: what is undone, and what is no such coding |
 //! | `cancel.rs` | a call ends when its caller says so, wherever it is, and no other does |
 //! | `idle.rs` | which idle connections are used again, and by which process |
+//! | `sight.rs` | what a person sees: explained errors, the log, snapshots as text |
 //! | `signals.rs` | a signal fails no call |
 //! | `urls_and_headers.rs` | what arrives, and what no text shows (R15, R16) |
 //! | `tls.rs` | certificates and handshakes |
@@ -37,6 +38,7 @@ mod limits;
 mod names;
 mod redirects;
 mod resend;
+mod sight;
 mod signals;
 mod stream;
 mod tls;

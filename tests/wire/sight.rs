@@ -1,0 +1,138 @@
+//! What a person sees of a client: an error told at length, lines of the log, a snapshot as a table
+//! and as a page for Prometheus. None of it shows a secret, a path or a query (R15).
+
+use crate::over;
+use crate::support::*;
+use anyhost::{Client, Endpoint, prometheus};
+use log::{Level, LevelFilter, Metadata, Record};
+use std::cell::RefCell;
+
+/// Digits before ` ms` become `N`: how long it took is no matter here.
+fn timeless(text: &str) -> String {
+    let mut parts = text.split(" ms");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.truncate(out.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+        out.push_str("N ms");
+        out.push_str(part);
+    }
+    out
+}
+
+#[test]
+fn an_error_tells_what_was_tried_what_is_certain_and_what_to_do() {
+    let (down, resets) = (refusing_address(), Server::start(Reply::resets()));
+    let client = over(&[&down.url(), &resets]).build().unwrap();
+    let error = client.post("/orders?token=secret").body("{}").send().unwrap_err();
+    let (a, b) = (down.url(), resets.url());
+    let host = a.replace("http://", "");
+    let [refused, reset] = [0, 1].map(|n: usize| error.attempts()[n].os_error());
+    assert_eq!(
+        timeless(&error.explain()),
+        format!(
+            "ATTEMPTS_SPENT: no further attempt is left or allowed\n\
+             tried:\n  \
+             1. {a}: refused while connecting (not sent), N ms\n     \
+             {host} refused the connection, system error {refused}\n  \
+             2. {b}: reset while waiting for the answer (may have been received), N ms\n     \
+             connection reset, system error {reset}\n\
+             certain: a server may have received the request\n\
+             to do: ask the service whether it was carried out before you repeat it; or let it tell \
+             repeats apart (Idempotency-Key) and set resend=any; see the logs of that host\n"
+        )
+    );
+}
+
+thread_local! {
+    static LINES: RefCell<Vec<(String, Level, String)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps what each thread writes apart: other tests write too.
+struct ByThread;
+
+impl log::Log for ByThread {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("anyhost")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            let line = (record.target().to_owned(), record.level(), record.args().to_string());
+            LINES.with_borrow_mut(|lines| lines.push(line));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn the_log_has_a_line_for_what_happens() {
+    log::set_logger(&ByThread).expect("the only logger of these tests");
+    log::set_max_level(LevelFilter::Trace);
+    let (down, well) = (refusing_address(), Server::start(Reply::ok("well")));
+    let with_secrets = down.url().replace("http://", "http://user:password@");
+    let client = over(&[&with_secrets, &well]).build().unwrap();
+    client.get("/path?token=secret").header("Authorization", "Bearer hush").send().unwrap();
+    client.disable(&well.url(), "maintenance").unwrap();
+    let lines = LINES.take();
+    let (a, b) = (down.url(), well.url());
+    let (a_host, b_host) = (a.replace("http://", ""), b.replace("http://", ""));
+    let call = |level, text: String| ("anyhost::call".to_owned(), level, text);
+    let pool = |level, text: String| ("anyhost::pool".to_owned(), level, text);
+    let told: Vec<_> =
+        lines.into_iter().map(|(t, level, text)| (t, level, timeless(&text))).collect();
+    let n = told[0].2.split_whitespace().nth(1).expect("the number of the call").to_owned();
+    assert_eq!(
+        told,
+        [
+            call(Level::Trace, format!("call {n} attempt_started at {a}")),
+            call(
+                Level::Debug,
+                format!(
+                    "call {n} attempt_ended: 1. {a}: refused while connecting (not sent), N ms"
+                )
+            ),
+            pool(Level::Warn, format!("{a_host} not answering, using {b_host}")),
+            call(Level::Trace, format!("call {n} attempt_started at {b}")),
+            call(Level::Trace, format!("call {n} attempt_ended: 2. {b}: 200 (answered), N ms")),
+            pool(Level::Info, format!("{b} is preferred for 300 s")),
+            call(Level::Debug, format!("call {n} call_ended: 2. {b}: 200 (answered), N ms")),
+            pool(Level::Warn, format!("{b}: eligible -> disabled (operator)")),
+        ]
+    );
+}
+
+#[test]
+fn a_snapshot_is_a_table_and_a_page_for_prometheus() {
+    let (down, well) = (refusing_address(), Server::start(Reply::ok("well")));
+    let client = Client::builder()
+        .endpoint(Endpoint::new(&down.url()).unwrap().label("first"))
+        .endpoint(Endpoint::new(&well.url()).unwrap().label("a \"second\""))
+        .build()
+        .unwrap();
+    for _ in 0..3 {
+        client.get("/").send().unwrap();
+    }
+    client.disable("first", "its disk is full").unwrap();
+    let snapshot = client.snapshot();
+    assert_eq!(
+        snapshot.to_string(),
+        "member      state     weight     attempts  failed  running  wait  why\n\
+         first       disabled  1000/1000         1       1        0  -     its disk is full\n\
+         a \"second\"  eligible  1000/1000         3       0        0  -     -\n"
+    );
+    let page = prometheus([("a\\b", &snapshot)]);
+    for line in [
+        r#"anyhost_member_state{client="a\\b",member="first",state="disabled"} 1"#,
+        r#"anyhost_member_state{client="a\\b",member="first",state="eligible"} 0"#,
+        r#"anyhost_member_failures_total{client="a\\b",member="first",reason="refused"} 1"#,
+        r#"anyhost_member_attempts_total{client="a\\b",member="a \"second\""} 3"#,
+        "# TYPE anyhost_member_attempts_total counter",
+    ] {
+        assert!(page.lines().any(|it| it == line), "no line {line} in\n{page}");
+    }
+    // Each family is told once, with all its members behind it.
+    let helps: Vec<&str> = page.lines().filter(|line| line.starts_with("# HELP")).collect();
+    assert_eq!(helps.len(), 9);
+    assert!(page.ends_with('\n'));
+}
