@@ -70,6 +70,8 @@
 //! [`decompress`](ClientBuilder::decompress) is on: decoders in Rust, off by default because few
 //! services offer them to programs and all offer gzip.
 //!
+//! `config` makes a client from a file or text in TOML or JSON: `ClientBuilder::config`.
+//!
 //! `testing` adds the module `testing`: a scripted network and a clock to be moved by hand, to test
 //! your own code against endpoints that fail, without sockets and without waiting.
 //!

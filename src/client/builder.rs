@@ -531,7 +531,7 @@ impl ClientBuilder {
         self.with(|builder| change(&mut builder.call).map_err(|why| options::invalid(option, why)))
     }
 
-    fn with(mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Self {
+    pub(super) fn with(mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Self {
         if let Err(mistake) = f(&mut self) {
             self.remember(mistake);
         }

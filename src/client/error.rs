@@ -67,6 +67,13 @@ impl Error {
         error
     }
 
+    /// The same error, of what stands there.
+    #[cfg(feature = "config")]
+    pub(crate) fn prefixed(mut self, place: &str) -> Self {
+        self.0.message.insert_str(0, place);
+        self
+    }
+
     /// The error of a call that made these attempts.
     pub(crate) fn of_call(status: Status, attempts: Vec<Attempt>) -> Self {
         let mut error = Error::new(status, String::new());

@@ -8,6 +8,8 @@ mod builder;
 mod call_setters;
 mod callbacks;
 mod cancel;
+#[cfg(feature = "config")]
+mod config;
 mod endpoint;
 mod error;
 mod event;

@@ -97,6 +97,12 @@ pub(crate) fn default_of(name: &str) -> Result<&'static str> {
     find(name).map(|option| option.default)
 }
 
+/// Whether there is such an option.
+#[cfg(feature = "config")]
+pub(crate) fn known(name: &str) -> Result<()> {
+    find(name).map(|_| ())
+}
+
 fn find(name: &str) -> Result<&'static OptionSpec> {
     OPTIONS.iter().find(|option| option.name == name).ok_or_else(|| {
         let shown: String = name.chars().take(64).collect();

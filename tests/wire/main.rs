@@ -17,6 +17,7 @@
 //! | `stream.rs` | answers handed out at their head (R21) |
 //! | `decompress.rs` | content codings: what is undone, and what is no such coding |
 //! | `cancel.rs` | a call ends when its caller says so, wherever it is, and no other does |
+//! | `config.rs` | a client from TOML or JSON, and where a mistake in it stands |
 //! | `idle.rs` | which idle connections are used again, and by which process |
 //! | `sight.rs` | what a person sees: explained errors, the log, snapshots as text |
 //! | `signals.rs` | a signal fails no call |
@@ -30,6 +31,7 @@ mod support;
 
 mod bodies;
 mod cancel;
+mod config;
 mod decompress;
 mod exhaustion;
 mod failover;
