@@ -32,7 +32,7 @@ fn a_r1_success_at_once_asks_nobody() {
         .unwrap();
     assert_eq!(client.get("/").send().unwrap().text().unwrap(), "3");
     assert_eq!(received(&network, [A]), [1], "A-R1");
-    assert_eq!(asked.take(), [], "A-R1: the predicate is never asked");
+    assert!(asked.take().is_empty(), "A-R1: the predicate is never asked");
     assert_eq!(log.take(), [""; 0], "A-E1: at its most already");
 }
 
