@@ -59,10 +59,7 @@ impl Authority {
 
     /// A server whose certificate ran out long ago.
     pub fn server_expired(&self) -> Arc<ServerConfig> {
-        let mut params = leaf(&["localhost", "127.0.0.1", "::1"]);
-        params.not_before = date_time_ymd(2001, 1, 1);
-        params.not_after = date_time_ymd(2002, 1, 1);
-        self.sign(params)
+        self.sign(expired())
     }
 
     /// A server whose certificate is not valid yet for years.
@@ -91,13 +88,27 @@ impl Authority {
         Arc::new(config)
     }
 
+    /// What a program of others needs to be such a server, for these names and those of loopback: its
+    /// certificate and its key, as PEM.
+    pub fn server_pem(&self, names: &[&str]) -> (String, String) {
+        self.pem_pair(leaf(&[&["localhost", "127.0.0.1", "::1"], names].concat()))
+    }
+
+    /// The same for these names alone.
+    pub fn server_pem_for(&self, names: &[&str]) -> (String, String) {
+        self.pem_pair(leaf(names))
+    }
+
+    /// The same with a certificate that ran out long ago.
+    pub fn expired_pem(&self) -> (String, String) {
+        self.pem_pair(expired())
+    }
+
     /// A certificate for a client and its key, as PEM.
     pub fn client_pem(&self) -> (String, String) {
         let mut params = leaf(&["client.example"]);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
-        (certificate.pem(), key.serialize_pem())
+        self.pem_pair(params)
     }
 
     /// A client that trusts this authority only.
@@ -123,6 +134,12 @@ impl Authority {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         (certificate.der().clone(), PrivatePkcs8KeyDer::from(key.serialize_der()))
+    }
+
+    fn pem_pair(&self, params: CertificateParams) -> (String, String) {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        (certificate.pem(), key.serialize_pem())
     }
 
     fn sign(&self, params: CertificateParams) -> Arc<ServerConfig> {
@@ -151,6 +168,13 @@ fn leaf(names: &[&str]) -> CertificateParams {
     params.distinguished_name.push(DnType::CommonName, "anyhost test server");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
+    params
+}
+
+fn expired() -> CertificateParams {
+    let mut params = leaf(&["localhost", "127.0.0.1", "::1"]);
+    params.not_before = date_time_ymd(2001, 1, 1);
+    params.not_after = date_time_ymd(2002, 1, 1);
     params
 }
 
