@@ -7,7 +7,7 @@
 
 use crate::programs::echo;
 use crate::prototypes::{Function, Parameter, functions};
-use crate::support::{Server, refusing_address};
+use crate::support::{Authority, Server, refusing_address};
 use crate::toolbox::{Build, Program, compile_file, read, scratch};
 use std::fmt::Write;
 
@@ -80,7 +80,11 @@ fn nulls(function: &Function) -> Vec<Case> {
                 // No header has the empty name.
                 (_, "name") => Expected::Status("ANYHOST_E_ARGUMENT"),
                 // This is how its size is asked for.
-                ("anyhost_error_json", _) => Expected::Status("ANYHOST_E_BUFFER"),
+                ("anyhost_error_json" | "anyhost_snapshot_json", _) => {
+                    Expected::Status("ANYHOST_E_BUFFER")
+                }
+                // Nothing is no certificate.
+                (_, "cert" | "key") => Expected::Status("ANYHOST_E_TLS_MATERIAL"),
                 _ => Expected::Status("ANYHOST_OK"),
             };
             cases.push(case);
@@ -110,6 +114,10 @@ fn wild(function: &Function) -> Vec<Case> {
                     (&["1001", "UINT32_MAX"], Expected::Status("ANYHOST_E_RANGE"))
                 }
                 ("uint32_t", _) => (&["UINT32_MAX", "12345"], Expected::Status("ANYHOST_OK")),
+                // Longer than a year.
+                ("uint64_t", "base_ms" | "max_ms") => {
+                    (&["UINT64_MAX"], Expected::Status("ANYHOST_E_RANGE"))
+                }
                 ("size_t", "i" | "nth") => (
                     &["SIZE_MAX", "12345"],
                     match function.is_fallible() {
@@ -133,6 +141,14 @@ fn wild(function: &Function) -> Vec<Case> {
     cases
 }
 
+fn is_number(kind: &str) -> bool {
+    ["size_t", "int32_t", "uint64_t"].contains(&kind)
+}
+
+fn is_place_of_number(kind: &str) -> bool {
+    kind.strip_suffix(" *").is_some_and(is_number)
+}
+
 /// The length of the bytes before it.
 fn is_length(parameter: &Parameter) -> bool {
     parameter.kind == "size_t" && (parameter.name.ends_with("len") || parameter.name == "cap")
@@ -141,6 +157,7 @@ fn is_length(parameter: &Parameter) -> bool {
 fn may_be_null(function: &Function, parameter: &Parameter) -> bool {
     match parameter.name.as_str() {
         "err" | "user" | "free_user" | "rewind" | "label" | "content_type" => true,
+        "out_wait_ms" | "out_backoff_ms" => true,
         // The default again, or the header away.
         "value" => function.name.ends_with("_set") || function.name.ends_with("_set_header"),
         "out_len" => function.name == "anyhost_response_header",
@@ -162,6 +179,7 @@ fn of_null(function: &Function) -> Expected {
         "anyhost_error_message" => Expected::Text(""),
         "anyhost_response_content_length" => Expected::Value("-1"),
         "anyhost_event_old_state" | "anyhost_event_new_state" => Expected::Value("-1"),
+        "anyhost_member_state" => Expected::Value("-1"),
         _ if function.returns == "void" => Expected::Anything,
         _ => Expected::Value("0"),
     }
@@ -182,18 +200,34 @@ fn good(function: &Function) -> Case {
             }
             ("const char *", "name") => "\"X-Name\"",
             ("const char *", _) => "\"text\"",
+            ("const void *", "cert" | "key") => parameter.name.as_str(),
             ("const void *", _) => "\"data\"",
             ("void *" | "char *", "buf") => "room",
             ("void *", _) => "&nothing",
             ("size_t", "cap") => "sizeof room",
+            ("size_t", "cert_len") => "strlen(cert)",
+            ("size_t", "key_len") => "strlen(key)",
             ("size_t", _) if parameter.name.ends_with("len") => "4",
             ("anyhost_event_cb", _) => "on_event",
+            ("anyhost_judge_cb", _) => "on_judge",
+            ("anyhost_retry_cb", _) => "on_retry",
             ("anyhost_read_cb", _) => "on_read",
             ("anyhost_rewind_cb", _) => "on_rewind",
             ("anyhost_free_cb", _) => "on_free",
             ("anyhost_client *", _) => "client",
             ("anyhost_builder *", _) => "builder",
             ("anyhost_request *", _) => "request",
+            ("anyhost_update *" | "const anyhost_update *", _) => "update",
+            // Freeing is tried with NULL only.
+            ("anyhost_cancel *" | "anyhost_breaker *" | "anyhost_snapshot *", _)
+                if function.name.ends_with("_free") =>
+            {
+                "NULL"
+            }
+            ("anyhost_cancel *" | "const anyhost_cancel *", _) => "cancel",
+            ("anyhost_breaker *", _) => "breaker",
+            ("const anyhost_snapshot *", _) => "snapshot",
+            ("const anyhost_member *", _) => "member",
             ("anyhost_response *" | "const anyhost_response *", _) => "answer",
             ("const anyhost_error *", _) => "failure",
             ("const anyhost_attempt *", _) => "attempt",
@@ -201,7 +235,7 @@ fn good(function: &Function) -> Case {
             // Freeing is tried with NULL only.
             ("anyhost_error *", _) => "NULL",
             ("int32_t" | "uint32_t" | "int64_t" | "uint64_t" | "size_t" | "double", _) => "0",
-            (kind, name) if kind.ends_with("**") || kind == "size_t *" => {
+            (kind, name) if kind.ends_with("**") || is_place_of_number(kind) => {
                 return (kind.to_owned(), name.to_owned(), format!("&{name}"));
             }
             (kind, name) => panic!("{}: no good value for `{kind} {name}`", function.name),
@@ -223,6 +257,14 @@ const FRONT: &str = r#"/* Made by ffi-tests/generated.rs. */
 static int nothing;
 static char room[8192];
 static void on_event(void *user, const anyhost_event *event) { (void)user, (void)event; }
+static int32_t on_judge(void *user, const anyhost_response *answer) {
+    (void)user, (void)answer;
+    return 0;
+}
+static int32_t on_retry(void *user, const anyhost_attempt *last) {
+    (void)user, (void)last;
+    return 0;
+}
 static int32_t on_read(void *user, uint8_t *buf, size_t cap, size_t *out_n) {
     (void)user, (void)buf, (void)cap;
     *out_n = 0;
@@ -238,19 +280,38 @@ int main(int argc, char **argv) {
     anyhost_request *request = NULL;
     anyhost_response *answer = NULL;
     anyhost_error *failure = NULL;
+    anyhost_cancel *cancel = NULL;
+    anyhost_breaker *breaker = NULL;
+    anyhost_update *update = NULL;
+    anyhost_snapshot *snapshot = NULL;
     const anyhost_attempt *attempt;
-    begin(argc, 2);
+    const anyhost_member *member;
+    const char *cert, *key;
+    begin(argc, 4);
     url = argv[1];
+    cert = argv[3];
+    key = argv[4];
     OK(anyhost_open(url, &client, NULL));
     OK(anyhost_open(argv[2], &lonely, NULL));
     SAME(anyhost_get(lonely, "/", &answer, &failure), ANYHOST_E_ATTEMPTS_SPENT);
     anyhost_client_free(lonely);
     OK(anyhost_get(client, "/", &answer, NULL));
     attempt = anyhost_response_attempt(answer, 0);
+    OK(anyhost_cancel_new(&cancel));
+    OK(anyhost_breaker_new(0, 0, 0, &breaker));
+    OK(anyhost_update_new(&update));
+    OK(anyhost_update_add_endpoint(update, url, 0, 0, NULL));
+    OK(anyhost_client_snapshot(client, &snapshot));
+    member = anyhost_snapshot_at(snapshot, 0);
 "#;
 
 const BACK: &str =
     "    (void)attempt, (void)room, (void)on_rewind, (void)on_free, (void)on_read, (void)on_event;
+    (void)on_judge, (void)on_retry, (void)member, (void)cert, (void)key;
+    anyhost_cancel_free(cancel);
+    anyhost_breaker_free(breaker);
+    anyhost_update_free(update);
+    anyhost_snapshot_free(snapshot);
     anyhost_response_free(answer);
     anyhost_error_free(failure);
     anyhost_client_free(client);
@@ -271,7 +332,7 @@ impl Case {
             let pointed = kind[..kind.len() - 1].trim();
             let poison = match (pointed, name.as_str()) {
                 (_, "err") => "NULL",
-                ("size_t", _) => "77",
+                (pointed, _) if is_number(pointed) => "77",
                 _ => "(void *)&nothing",
             };
             writeln!(out, "        {pointed} {name} = {poison};")?;
@@ -330,10 +391,10 @@ impl Case {
                     writeln!(out, "        CHECK({name} != NULL && {name} != (void *)&nothing);")?;
                     writeln!(out, "        anyhost_{handle}_free({name});")
                 }
-                None if pointed == "size_t" => writeln!(out, "        CHECK({name} != 77);"),
+                None if is_number(pointed) => writeln!(out, "        CHECK({name} != 77);"),
                 None => writeln!(out, "        CHECK({name} != (const void *)&nothing);"),
             },
-            (_, false) if pointed == "size_t" => writeln!(out, "        SAME({name}, 0);"),
+            (_, false) if is_number(pointed) => writeln!(out, "        SAME({name}, 0);"),
             (_, false) => writeln!(out, "        CHECK({name} == NULL);"),
         }
     }
@@ -352,8 +413,9 @@ fn program(name: &str, cases: &[Case], build: Build) -> Program {
 }
 
 fn run(name: &str, cases: &[Case]) {
+    let (cert, key) = Authority::new().client_pem();
     for build in [Build::Shared, Build::Sanitized] {
         let (refusing, server) = (refusing_address(), Server::start(echo()));
-        program(name, cases, build).run(&[server.url(), refusing.url()]).passed();
+        program(name, cases, build).run(&[&server.url(), &refusing.url(), &cert, &key]).passed();
     }
 }

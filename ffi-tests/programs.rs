@@ -54,6 +54,37 @@ fn body() {
 }
 
 #[test]
+fn stream() {
+    everywhere("stream.c", |program| {
+        let mebibyte: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
+        let script = Script::from(Reply::status(404))
+            .on("/length", Reply::ok(mebibyte.clone()))
+            .on("/close", Reply::ok(mebibyte.clone()).until_close())
+            .on("/chunks", Reply::ok(mebibyte).chunked(1000))
+            .on("/empty", Reply::ok(""))
+            .on("/cut", Reply::ok([0, 1, 2, 3, 4, 5]).cut(4))
+            .on("/endless", Reply::ok([0, 1, 2, 3, 4, 5]).cut(2).hold())
+            .on("/copy", Reply::made(|request| Reply::ok(request.body.len().to_string())));
+        program.run(&[Server::start(script).url()]).passed();
+    });
+}
+
+#[test]
+fn members() {
+    everywhere("members.c", |program| {
+        let (refusing, second, third) =
+            (refusing_address(), Server::start(echo()), Server::start(echo()));
+        let first = refusing.url().replace("http://", "http://user:pw@");
+        program.run(&[first, second.url(), third.url()]).passed();
+        assert_eq!(seen(&second), ["GET /seen", "GET /back", "HEAD /health"]);
+        assert_eq!(seen(&third), ["GET /new", "GET /same", "GET /dropped"]);
+        let requests = third.requests();
+        assert_eq!(requests[0].header("X-Of"), Some("third"));
+        assert!(requests[1].connection != requests[2].connection, "the idle one was dropped");
+    });
+}
+
+#[test]
 fn builder() {
     let authority = Authority::new();
     everywhere("builder.c", |program| {

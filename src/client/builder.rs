@@ -5,8 +5,6 @@ use super::attempt::Attempt;
 use super::base_url::{BaseUrl, split_base_urls};
 use super::call_setters::call_setters;
 use super::callbacks::Callbacks;
-#[cfg(feature = "capi")]
-use super::callbacks::Observer;
 use super::endpoint::Endpoint;
 use super::error::{Error, Result};
 use super::event::Event;
@@ -15,8 +13,6 @@ use super::options::{self, Applied};
 use super::preset;
 use super::response::Response;
 use super::roster::Roster;
-#[cfg(feature = "capi")]
-use super::roster::labels;
 use super::settings::{CallSettings, ClientSettings, Selection, TlsRoots};
 use super::shared::{Calls, Forks, Shared};
 use super::status::Status;
@@ -269,7 +265,7 @@ impl ClientBuilder {
     /// # Ok::<(), anyhost::Error>(())
     /// ```
     pub fn judge(mut self, judge: impl Fn(&Response) -> Verdict + Send + Sync + 'static) -> Self {
-        self.callbacks.judge = Some(Box::new(judge));
+        self.callbacks.judge = Some(Box::new(move |answer| judge(answer)));
         self
     }
 
@@ -474,11 +470,8 @@ impl ClientBuilder {
 
     /// The endpoint of this label, or of this base URL as it was given.
     #[cfg(feature = "capi")]
-    pub(crate) fn endpoint_mut(&mut self, key: &str) -> Option<&mut Endpoint> {
-        let labels = labels(&self.endpoints).unwrap_or_default();
-        let place = (labels.iter().position(|label| **label == *key))
-            .or_else(|| self.endpoints.iter().position(|endpoint| endpoint.base.given() == key))?;
-        self.endpoints.get_mut(place)
+    pub(crate) fn find_endpoint(&mut self, key: &str) -> Result<&mut Endpoint> {
+        Endpoint::find_in(&mut self.endpoints, key)
     }
 
     pub(crate) fn trust(&mut self, pem: Vec<u8>) {
@@ -498,8 +491,8 @@ impl ClientBuilder {
     }
 
     #[cfg(feature = "capi")]
-    pub(crate) fn observe(&mut self, observer: Observer) {
-        self.callbacks.on_event = Some(observer);
+    pub(crate) fn callbacks(&mut self) -> &mut Callbacks {
+        &mut self.callbacks
     }
 
     /// Keeps a mistake for [`build`](ClientBuilder::build), if it is the first.

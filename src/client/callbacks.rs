@@ -11,7 +11,7 @@ use crate::decide::{Advice, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(crate) type Observer = Box<dyn Fn(&Event<'_>) + Send + Sync>;
-pub(crate) type Judge = Box<dyn Fn(&Response) -> Verdict + Send + Sync>;
+pub(crate) type Judge = Box<dyn Fn(&mut Response) -> Verdict + Send + Sync>;
 pub(crate) type Retry = Box<dyn Fn(&Attempt) -> Advice + Send + Sync>;
 
 /// What a client calls back.

@@ -3,6 +3,8 @@
 use super::base_url::BaseUrl;
 use super::error::{Error, Result};
 use super::headers;
+#[cfg(feature = "capi")]
+use super::roster::labels;
 use super::status::Status;
 use crate::transport::is_server_name;
 use http::HeaderMap;
@@ -136,6 +138,18 @@ impl Endpoint {
     pub fn secret_header(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self> {
         self.add_header(name, value.as_ref(), true)?;
         Ok(self)
+    }
+
+    /// The endpoint of this label, or of this base URL as it was given.
+    #[cfg(feature = "capi")]
+    pub(crate) fn find_in<'a>(list: &'a mut [Endpoint], key: &str) -> Result<&'a mut Endpoint> {
+        let labels = labels(list).unwrap_or_default();
+        let place = (labels.iter().position(|label| **label == *key))
+            .or_else(|| list.iter().position(|endpoint| endpoint.base.given() == key));
+        // The key is not shown: it may be a URL with a password.
+        let not_found =
+            || Error::of_option(Status::NotFound, "key", "no endpoint has this label or base URL");
+        list.get_mut(place.ok_or_else(not_found)?).ok_or_else(not_found)
     }
 
     pub(crate) fn add_header(&mut self, name: &str, value: &[u8], secret: bool) -> Result<()> {

@@ -231,7 +231,8 @@ impl<'c> RequestBuilder<'c> {
     /// What moves on moves on as in [`send`](RequestBuilder::send), until there is a head to hand out:
     /// a body that breaks off later is an error of its reader, and is not had from another endpoint.
     /// `attempt_timeout` covers an attempt up to the head; the body has until the `deadline` of the
-    /// call, and `stall_timeout` from byte to byte; `max_body` does not apply. An answer moved on from
+    /// call, and `stall_timeout` from byte to byte; `max_body` bounds
+    /// [`read_rest`](crate::BodyReader::read_rest) alone. An answer moved on from
     /// stays open, unread, until the next head is there, and is the result if there is none (R11). The
     /// judge is asked at the head, and sees no body (ruling R21).
     ///

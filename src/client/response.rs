@@ -20,6 +20,8 @@ pub struct Response {
     pub(crate) endpoint: Arc<str>,
     pub(crate) elapsed: Duration,
     pub(crate) attempts: Vec<Attempt>,
+    /// Of a stream: the body is elsewhere.
+    pub(crate) head_only: bool,
 }
 
 impl Response {
@@ -103,6 +105,24 @@ impl Response {
         &self.attempts
     }
 
+    /// Its body is elsewhere.
+    #[cfg(feature = "capi")]
+    pub(crate) fn is_head_only(&self) -> bool {
+        self.head_only
+    }
+
+    /// Takes the body out.
+    #[cfg(feature = "capi")]
+    pub(crate) fn take_bytes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.body)
+    }
+
+    /// Puts the body back.
+    #[cfg(feature = "capi")]
+    pub(crate) fn put_bytes(&mut self, body: Vec<u8>) {
+        self.body = body;
+    }
+
     pub(crate) fn truncate_body(&mut self, most: usize) {
         self.body.truncate(most);
     }
@@ -117,6 +137,7 @@ impl fmt::Debug for Response {
             .field("endpoint", &self.endpoint)
             .field("headers", &self.headers.len())
             .field("body", &format_args!("{} bytes", self.body.len()))
+            .field("head_only", &self.head_only)
             .field("attempts", &self.attempts)
             .finish()
     }

@@ -376,7 +376,8 @@ impl Run<'_> {
                 let place = (self.told.call(), self.attempts.len() as u32 + 1);
                 let (ticket, until) = (of.ticket, of.limits.until);
                 let (call, body) = (self.interruptible.clone(), answer.body);
-                let reader = BodyReader::new(self.client, call, place, ticket, until, body);
+                let max = self.settings.max_body;
+                let reader = BodyReader::new(self.client, call, place, ticket, until, max, body);
                 (Vec::new(), Some(reader))
             }
             false => (answer.body.read_whole(self.settings.max_body, report)?, None),
@@ -389,6 +390,7 @@ impl Run<'_> {
             endpoint: of.label,
             elapsed: Duration::ZERO,
             attempts: Vec::new(),
+            head_only: self.streamed,
         };
         Some(Answered { response, body })
     }

@@ -2,8 +2,9 @@
 
 use super::error::Refusal;
 use super::publish::Publisher;
-use super::shared::Shared;
+use super::shared::{self, Shared};
 use crate::decide::{self, Phase, Reason, State};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// What a client knows of its endpoints, at one moment.
@@ -26,9 +27,20 @@ impl Snapshot {
         &self.members
     }
 
-    /// The endpoint of this label.
-    pub fn find(&self, label: &str) -> Option<&Member> {
-        self.members.iter().find(|member| member.label == label)
+    /// The endpoint of this label, or at this URL as it was given.
+    pub fn find(&self, key: &str) -> Option<&Member> {
+        let by_label = self.members.iter().find(|member| member.label == key);
+        by_label.or_else(|| self.members.iter().find(|member| member.given.0 == key))
+    }
+}
+
+/// A URL as it was given, which may hold user info: compared, and never shown.
+#[derive(Clone)]
+struct Given(String);
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("..")
     }
 }
 
@@ -37,6 +49,7 @@ impl Snapshot {
 pub struct Member {
     label: String,
     url: String,
+    given: Given,
     state: State,
     reason: Reason,
     phase: Phase,
@@ -178,7 +191,7 @@ pub(crate) fn snapshot(client: &Shared) -> Snapshot {
         let members = state.pool.members().iter().enumerate().filter_map(|(place, member)| {
             let seen = state.members.get(&member.endpoint.id)?;
             let wait = state.pool.wait(place, now);
-            Some(Member::of(&seen.label, seen.base.to_string(), member, wait, now))
+            Some(Member::of(seen, member, wait, now))
         });
         members.collect()
     };
@@ -199,12 +212,13 @@ pub(crate) fn refusals(client: &Shared) -> Vec<Refusal> {
 }
 
 impl Member {
-    fn of(label: &str, url: String, member: &decide::Member, wait: Duration, now: Instant) -> Self {
+    fn of(seen: &shared::Member, member: &decide::Member, wait: Duration, now: Instant) -> Self {
         let record = &member.record;
         let ago = |at: Instant| now.saturating_duration_since(at);
         Member {
-            label: label.to_owned(),
-            url,
+            label: seen.label.to_string(),
+            url: seen.base.to_string(),
+            given: Given(seen.base.given().to_owned()),
             state: record.state,
             reason: record.reason,
             phase: record.phase,

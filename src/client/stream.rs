@@ -11,7 +11,7 @@
 
 use super::attempt::Attempt;
 use super::cancel::Interruptible;
-use super::error::{Error, KEPT_BODY};
+use super::error::{Error, KEPT_BODY, Result};
 use super::publish::Publisher;
 use super::response::Response;
 use super::shared::Shared;
@@ -133,6 +133,12 @@ impl Stream {
     pub fn into_reader(self) -> BodyReader {
         self.reader
     }
+
+    /// All but the body, and the body.
+    #[cfg(feature = "capi")]
+    pub(crate) fn into_parts(self) -> (Response, BodyReader) {
+        (self.head, self.reader)
+    }
 }
 
 impl Read for Stream {
@@ -191,6 +197,10 @@ pub struct BodyReader {
     place: (u64, u32),
     /// The attempts of the call up to the one that this is the body of.
     attempts: Vec<Attempt>,
+    /// How much of it has been read.
+    read: u64,
+    /// The option `max_body` of the call.
+    max_body: u64,
     /// What it ended in, once it has failed.
     failed: Option<Status>,
 }
@@ -202,10 +212,69 @@ impl BodyReader {
         place: (u64, u32),
         ticket: Option<Ticket>,
         until: Option<Instant>,
+        max_body: u64,
         body: AnswerBody,
     ) -> Self {
-        let client = Arc::downgrade(client);
-        BodyReader { body, client, call, ticket, until, place, attempts: Vec::new(), failed: None }
+        BodyReader {
+            body,
+            client: Arc::downgrade(client),
+            call,
+            ticket,
+            until,
+            place,
+            attempts: Vec::new(),
+            read: 0,
+            max_body,
+            failed: None,
+        }
+    }
+
+    /// Reads the rest of the body to the end of `into`, which may then hold no more than `max_body`
+    /// bytes. What came before a failure is there, and the reader stands behind it.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::TooLarge`] for a body that is longer, at once where the head says so; else those of a
+    /// read.
+    ///
+    /// ```no_run
+    /// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
+    /// let mut reader = client.get("/").max_body(1 << 20).stream()?.into_reader();
+    /// let mut bytes = Vec::new();
+    /// reader.read_rest(&mut bytes)?;
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    pub fn read_rest(&mut self, into: &mut Vec<u8>) -> Result<()> {
+        let room = self.max_body.checked_sub(into.len() as u64);
+        let rest = self.body.length().map(|length| length.saturating_sub(self.read));
+        let Some(room) = room.filter(|room| rest.is_none_or(|rest| rest <= *room)) else {
+            return Err(self.too_large());
+        };
+        // One byte more than allowed tells a body that is too large from one that just fits.
+        match self.by_ref().take(room.saturating_add(1)).read_to_end(into) {
+            Ok(read) if read as u64 > room => Err(self.too_large()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error
+                .downcast()
+                .unwrap_or_else(|error| Error::new(Status::Internal, error.to_string()))),
+        }
+    }
+
+    /// The caller's limit is nothing that the pool hears of, and the body can be read on.
+    fn too_large(&self) -> Error {
+        let report = Report {
+            phase: Phase::Body,
+            ending: Ending::Failed(Cause::TooLarge),
+            asked_to_send: true,
+            bytes_received: 1,
+            detail: "the body is larger than allowed".into(),
+            ..Report::new()
+        };
+        let mut attempts = self.attempts.clone();
+        if let Some(attempt) = attempts.last_mut() {
+            attempt.broke_off(&report, &Call::judge_body(&report));
+        }
+        Error::of_call(Status::TooLarge, attempts)
     }
 
     /// The first bytes, at most `most`: as many as are there within the time of the attempt. Nobody
@@ -273,11 +342,13 @@ impl BodyReader {
 
 impl Read for BodyReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.body.pull(buf).map_err(|failure| {
+        let read = self.body.pull(buf).map_err(|failure| {
             let kind = kind_of(failure.cause);
             let status = self.status_of(failure);
             io::Error::new(kind, Error::of_call(status, self.attempts.clone()))
-        })
+        })?;
+        self.read += read as u64;
+        Ok(read)
     }
 }
 

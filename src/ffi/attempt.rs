@@ -92,6 +92,23 @@ pub unsafe extern "C" fn anyhost_attempt_reused_connection(attempt: *const anyho
     guard!(value or 0, Ok(handle::get(attempt)?.attempt.reused_connection().into()))
 }
 
+/// 1 = it is the replay, on a new connection, of the attempt before it, which met a connection that had
+/// died; 0 = it is not, and for NULL.
+///
+/// A replay shares that attempt's limits, and counts against none. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_attempt_is_replay(attempt: *const anyhost_attempt) -> i32 {
+    guard!(value or 0, Ok(handle::get(attempt)?.attempt.is_replay().into()))
+}
+
+/// 1 = it asked for what a redirect points to; 0 = it did not, and for NULL.
+///
+/// Such a hop counts in no limit of attempts. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_attempt_is_hop(attempt: *const anyhost_attempt) -> i32 {
+    guard!(value or 0, Ok(handle::get(attempt)?.attempt.is_hop().into()))
+}
+
 /// The operating system's error number (errno); 0 where there was none, and for NULL.
 ///
 /// Any thread. Since 0.1.0.
@@ -192,6 +209,8 @@ impl Shown {
         object.text("delivery", attempt.delivery().name());
         object.plain("http_status", self.http_status());
         object.plain("reused_connection", attempt.reused_connection());
+        object.plain("is_replay", attempt.is_replay());
+        object.plain("is_hop", attempt.is_hop());
         object.plain("os_error", attempt.os_error());
         object.plain("retry_after_ms", self.retry_after_ms());
         object.plain("started_us", self.started_us());

@@ -1,14 +1,20 @@
 //! A builder of clients.
 
-use super::callback::{self, User, anyhost_event_cb, anyhost_free_cb};
+use super::attempt::{Shown, anyhost_attempt};
+use super::callback::{
+    self, User, anyhost_event_cb, anyhost_free_cb, anyhost_judge_cb, anyhost_retry_cb,
+};
 use super::client::{Core, anyhost_client};
 use super::error::anyhost_error;
 use super::event::anyhost_event;
 use super::handle::{self, Object, Opaque, Owned};
 use super::loan::Loan;
 use super::numbers::ANYHOST_PRIORITY_AUTO;
+use super::response::anyhost_response;
 use super::{Out, flag, guard, is_null, out_of_range, text};
-use crate::{Client, ClientBuilder, Endpoint, Error, Event, Result, Status};
+use crate::{
+    Advice, Attempt, Client, ClientBuilder, Endpoint, Error, Event, Response, Result, Verdict,
+};
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
@@ -123,20 +129,7 @@ pub unsafe extern "C" fn anyhost_builder_add_endpoint(
     guard!(
         status,
         change(builder, |builder| {
-            let mut endpoint = Endpoint::new(text::read(url, "url")?)?;
-            if weight > WEIGHT_MOST {
-                return Err(out_of_range("weight", "is at most 1000"));
-            }
-            if weight > 0 {
-                endpoint = endpoint.weight(weight);
-            }
-            if priority != ANYHOST_PRIORITY_AUTO {
-                endpoint = endpoint.priority(priority);
-            }
-            if let Some(label) = text::read_if_any(label, "label")? {
-                endpoint = endpoint.label(label);
-            }
-            builder.add_endpoint(endpoint);
+            builder.add_endpoint(endpoint(url, weight, priority, label)?);
             Ok(())
         })
     )
@@ -185,15 +178,30 @@ pub unsafe extern "C" fn anyhost_builder_endpoint_header(
             let key = text::read(key, "key")?;
             let (name, value) = (text::read(name, "name")?, text::read(value, "value")?);
             let secret = flag(secret, "secret")?;
-            // The key is not shown: it may be a URL with a password.
-            let not_found = || {
-                Error::of_option(Status::NotFound, "key", "no endpoint has this label or base URL")
-            };
-            builder.endpoint_mut(key).ok_or_else(not_found)?.add_header(
-                name,
-                value.as_bytes(),
-                secret,
-            )
+            builder.find_endpoint(key)?.add_header(name, value.as_bytes(), secret)
+        })
+    )
+}
+
+/// Sets the name that the certificate of one endpoint is for, in the place of its URL's host.
+///
+/// `key` is the label of an endpoint added before, or its base URL as it was given. `name` is a DNS name,
+/// which the server is told (SNI), or an IP address, which it is not. The header Host stays that of the
+/// URL. The texts are copied.
+///
+/// ANYHOST_E_NOT_FOUND where no endpoint has this key, ANYHOST_E_ARGUMENT for what no certificate can be
+/// for. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_builder_endpoint_server_name(
+    builder: *mut anyhost_builder,
+    key: *const c_char,
+    name: *const c_char,
+) -> i32 {
+    guard!(
+        status,
+        change(builder, |builder| {
+            let (key, name) = (text::read(key, "key")?, text::read(name, "name")?);
+            builder.find_endpoint(key)?.set_server_name(name)
         })
     )
 }
@@ -217,6 +225,30 @@ pub unsafe extern "C" fn anyhost_builder_add_root_pem(
     )
 }
 
+/// Sets the certificate to show to servers that ask for one, in the place of an earlier one: PEM, copied.
+///
+/// `cert` holds the client's own certificate first and then those that lead from it to a root; `key` its
+/// private key, not encrypted. It is shown to every endpoint that asks.
+///
+/// ANYHOST_E_NULL if `cert` or `key` is NULL and its length is not 0; ANYHOST_E_TLS_MATERIAL where one
+/// cannot be read, or the key is not that of the certificate. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_builder_set_client_cert_pem(
+    builder: *mut anyhost_builder,
+    cert: *const c_void,
+    cert_len: usize,
+    key: *const c_void,
+    key_len: usize,
+) -> i32 {
+    guard!(
+        status,
+        change(builder, |builder| {
+            let cert = text::bytes(cert, cert_len, "cert")?;
+            builder.identify(cert, text::bytes(key, key_len, "key")?)
+        })
+    )
+}
+
 /// Has `on_event` called for everything that happens in the client, in the place of an earlier one.
 ///
 /// It runs on the thread whose call caused the event, so on several at once if several make calls.
@@ -235,7 +267,56 @@ pub unsafe extern "C" fn anyhost_builder_on_event(
         let user = User::new(user, free_user);
         change(builder, |builder| {
             let on_event = on_event.ok_or_else(|| is_null("on_event"))?;
-            builder.observe(Box::new(observer(on_event, user)));
+            builder.callbacks().on_event = Some(Box::new(observer(on_event, user)));
+            Ok(())
+        })
+    })
+}
+
+/// Has `on_judge` asked about every answer before it counts, in the place of an earlier one.
+///
+/// It says one of ANYHOST_VERDICT_*: whether the answer is good, whatever its status; the endpoint's
+/// fault, to be had elsewhere if the request may go out again; or the caller's own. The last two are
+/// ANYHOST_E_REJECTED where the call ends with them. It runs on the thread of the call, and is not asked
+/// about redirects that are followed. `user` and `free_user` as in anyhost_builder_on_event.
+///
+/// ANYHOST_E_NULL if `on_judge` is NULL. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_builder_on_judge(
+    builder: *mut anyhost_builder,
+    on_judge: anyhost_judge_cb,
+    user: *mut c_void,
+    free_user: anyhost_free_cb,
+) -> i32 {
+    guard!(status, {
+        let user = User::new(user, free_user);
+        change(builder, |builder| {
+            let on_judge = on_judge.ok_or_else(|| is_null("on_judge"))?;
+            builder.callbacks().judge = Some(Box::new(judge(on_judge, user)));
+            Ok(())
+        })
+    })
+}
+
+/// Has `on_retry` asked after every attempt that was not good, in the place of an earlier one.
+///
+/// It says one of ANYHOST_RETRY_*. ANYHOST_RETRY_AGAIN moves on where the client would stop, but only with
+/// a request that may go out again (option resend), and within attempts, endpoints and deadline. It runs
+/// on the thread of the call. `user` and `free_user` as in anyhost_builder_on_event.
+///
+/// ANYHOST_E_NULL if `on_retry` is NULL. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_builder_on_retry(
+    builder: *mut anyhost_builder,
+    on_retry: anyhost_retry_cb,
+    user: *mut c_void,
+    free_user: anyhost_free_cb,
+) -> i32 {
+    guard!(status, {
+        let user = User::new(user, free_user);
+        change(builder, |builder| {
+            let on_retry = on_retry.ok_or_else(|| is_null("on_retry"))?;
+            builder.callbacks().retry = Some(Box::new(adviser(on_retry, user)));
             Ok(())
         })
     })
@@ -266,6 +347,35 @@ pub unsafe extern "C" fn anyhost_builder_build(
 
 /// The most an endpoint can weigh.
 const WEIGHT_MOST: u32 = 1000;
+
+/// An endpoint as C describes it.
+///
+/// # Safety
+///
+/// Each text is NULL or NUL-ended.
+pub(super) unsafe fn endpoint(
+    url: *const c_char,
+    weight: u32,
+    priority: u32,
+    label: *const c_char,
+) -> Result<Endpoint> {
+    // SAFETY: as the caller promises.
+    let (url, label) = unsafe { (text::read(url, "url")?, text::read_if_any(label, "label")?) };
+    let mut endpoint = Endpoint::new(url)?;
+    if weight > WEIGHT_MOST {
+        return Err(out_of_range("weight", "is at most 1000"));
+    }
+    if weight > 0 {
+        endpoint = endpoint.weight(weight);
+    }
+    if priority != ANYHOST_PRIORITY_AUTO {
+        endpoint = endpoint.priority(priority);
+    }
+    Ok(match label {
+        Some(label) => endpoint.label(label),
+        None => endpoint,
+    })
+}
 
 /// Changes a builder; a mistake is answered, and remembered for `build`.
 ///
@@ -301,6 +411,35 @@ fn observer(
     }
 }
 
+/// What asks C about each answer. A number that is no verdict is the default.
+fn judge(
+    on_judge: unsafe extern "C-unwind" fn(*mut c_void, *const anyhost_response) -> i32,
+    user: User,
+) -> impl Fn(&mut Response) -> Verdict + Send + Sync {
+    move |answer| {
+        let verdict = anyhost_response::lend(answer, |answer| {
+            // SAFETY: C gave the two together, to be called so.
+            callback::enter(|| unsafe { on_judge(user.pointer(), answer) })
+        });
+        let known = [Verdict::Accept, Verdict::Fault, Verdict::Caller];
+        known.into_iter().find(|it| *it as i32 == verdict).unwrap_or_default()
+    }
+}
+
+/// What asks C after each attempt. A number that is no advice is the default.
+fn adviser(
+    on_retry: unsafe extern "C-unwind" fn(*mut c_void, *const anyhost_attempt) -> i32,
+    user: User,
+) -> impl Fn(&Attempt) -> Advice + Send + Sync {
+    move |attempt| {
+        let shown = Shown::new(attempt);
+        // SAFETY: C gave the two together, to be called so.
+        let advice = callback::enter(|| unsafe { on_retry(user.pointer(), shown.borrowed()) });
+        let known = [Advice::Again, Advice::Stop];
+        known.into_iter().find(|it| *it as i32 == advice).unwrap_or_default()
+    }
+}
+
 /// A number as the text of an option.
 pub(super) fn number(value: i64) -> Result<String> {
     if value < 0 {
@@ -312,6 +451,7 @@ pub(super) fn number(value: i64) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Status;
 
     /// A builder of C, and what its setters answer.
     fn with_builder(use_it: impl FnOnce(*mut anyhost_builder)) {
@@ -390,11 +530,12 @@ mod tests {
             ("https://c", "https://c"),
             ("third", "https://c"),
         ] {
-            let endpoint = builder.endpoint_mut(key).unwrap_or_else(|| panic!("{key}"));
+            let endpoint = builder.find_endpoint(key).unwrap_or_else(|_| panic!("{key}"));
             assert_eq!(endpoint.base.to_string(), label, "{key}");
         }
         for key in ["https://a.example", "c", "", "fourth"] {
-            assert!(builder.endpoint_mut(key).is_none(), "{key}");
+            let error = builder.find_endpoint(key).unwrap_err();
+            assert_eq!(error.status(), Status::NotFound, "{key}");
         }
     }
 

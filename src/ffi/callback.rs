@@ -4,7 +4,9 @@
 //! of this library and of C above it. It ends the process with a message, which is defined, as
 //! against unwinding through C. A C++ program catches it in the callback.
 
+use super::attempt::anyhost_attempt;
 use super::event::anyhost_event;
+use super::response::anyhost_response;
 use crate::{Error, Result, Status};
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -15,6 +17,22 @@ use std::io::{self, Write};
 /// `event` is borrowed until the callback returns, and so is everything it hands out.
 pub type anyhost_event_cb =
     Option<unsafe extern "C-unwind" fn(user: *mut c_void, event: *const anyhost_event)>;
+
+/// Asked what an answer is worth, one of ANYHOST_VERDICT_*; see anyhost_builder_on_judge.
+///
+/// `response` is borrowed until the callback returns, and so is everything it hands out. It has the
+/// attempts before its own. Of anyhost_client_stream it has the head only: anyhost_response_body is
+/// ANYHOST_E_STATE then. A number that is no verdict means ANYHOST_VERDICT_DEFAULT.
+pub type anyhost_judge_cb = Option<
+    unsafe extern "C-unwind" fn(user: *mut c_void, response: *const anyhost_response) -> i32,
+>;
+
+/// Asked whether to go on, one of ANYHOST_RETRY_*; see anyhost_builder_on_retry.
+///
+/// `last` is the attempt that was not good, borrowed until the callback returns. A number that is none of
+/// them means ANYHOST_RETRY_DEFAULT.
+pub type anyhost_retry_cb =
+    Option<unsafe extern "C-unwind" fn(user: *mut c_void, last: *const anyhost_attempt) -> i32>;
 
 /// Asked for the next bytes of a request's body; see anyhost_request_set_body_reader.
 ///

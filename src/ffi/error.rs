@@ -3,7 +3,6 @@
 use super::attempt::{Shown, anyhost_attempt};
 use super::handle::{self, Object, Opaque, Owned, Tagged};
 use super::json;
-use super::response::nul_ended;
 use super::{Out, guard, text};
 use crate::Error;
 use std::ffi::{CString, c_char};
@@ -154,15 +153,7 @@ pub unsafe extern "C" fn anyhost_error_json(
     cap: usize,
     out_needed: *mut usize,
 ) -> i32 {
-    guard!(status, {
-        let out_needed = Out::new(out_needed, 0, "out_needed")?;
-        if cap > 0 {
-            Out::new(buf, 0, "buf")?;
-        }
-        let json = handle::get(error)?.json();
-        out_needed.set(json.len() + 1);
-        text::fill(&json, buf, cap)
-    })
+    guard!(status, text::copy_out(buf, cap, out_needed, || Ok(handle::get(error)?.json())))
 }
 
 /// The inside of an error's handle: everything as C reads it.
@@ -183,7 +174,7 @@ impl anyhost_error {
             message: text::one_line(&error.to_string()),
             option: error.option().map(text::owned),
             attempts: Shown::all(error.attempts()),
-            body: nul_ended(body),
+            body: text::nul_ended(body),
             error,
         })
     }

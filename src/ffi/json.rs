@@ -55,6 +55,12 @@ impl<'a> Object<'a> {
         self.out.push(']');
     }
 
+    /// An object within.
+    pub(super) fn object(&mut self, name: &str, fields: impl FnOnce(&mut Object<'_>)) {
+        self.name(name);
+        Object::write(self.out, fields);
+    }
+
     fn name(&mut self, name: &str) {
         if !std::mem::replace(&mut self.empty, false) {
             self.out.push(',');
@@ -92,10 +98,12 @@ mod tests {
             object.plain("f", true);
             object.list("l", [1, 2], |object, n| object.plain("n", n));
             object.list("e", [0; 0], |object, n| object.plain("n", n));
+            object.object("o", |object| object.plain("n", 3));
+            object.object("z", |_| ());
         });
         assert_eq!(
             out,
-            r#"{"t":"a\"b\\c\u000a\u0001ü","n":null,"f":true,"l":[{"n":1},{"n":2}],"e":[]}"#
+            r#"{"t":"a\"b\\c\u000a\u0001ü","n":null,"f":true,"l":[{"n":1},{"n":2}],"e":[],"o":{"n":3},"z":{}}"#
         );
     }
 }

@@ -10,22 +10,28 @@
 #![allow(clippy::macro_metavars_in_unsafe, reason = "guard! is the one place for it")]
 
 mod attempt;
+mod body;
+mod breaker;
 mod builder;
 mod callback;
+mod cancel;
 mod client;
 mod error;
 mod event;
 mod handle;
 mod json;
 mod loan;
+mod member;
 mod names;
 mod numbers;
 mod option;
 mod request;
 mod response;
 mod shortcut;
+mod snapshot;
 mod status;
 mod text;
+mod update;
 mod version;
 
 use crate::{Error, Result, Status};

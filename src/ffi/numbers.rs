@@ -150,6 +150,16 @@ pub enum anyhost_event_type {
     ANYHOST_EVENT_FAILOVER = 12,
 }
 
+/// What a member of a snapshot is.
+#[allow(dead_code, reason = "names for C")]
+#[repr(C)]
+pub enum anyhost_kind {
+    /// A base URL of the service.
+    ANYHOST_KIND_ENDPOINT = 1,
+    /// A proxy on the way to it.
+    ANYHOST_KIND_PROXY = 2,
+}
+
 /// What a judge of answers may say.
 #[allow(dead_code, reason = "names for C")]
 #[repr(C)]

@@ -2,6 +2,7 @@
 
 use super::builder::number;
 use super::callback::{self, User, anyhost_free_cb, anyhost_read_cb, anyhost_rewind_cb};
+use super::cancel::anyhost_cancel;
 use super::error::anyhost_error;
 use super::handle::{self, Object, Opaque, Owned};
 use super::loan::Loan;
@@ -232,6 +233,25 @@ pub unsafe extern "C" fn anyhost_request_set_int(
         status,
         change(request, |request| { request.set(text::read(option, "option")?, &number(value)?) })
     )
+}
+
+/// Lets `cancel` end the calls of this request, in the place of an earlier one.
+///
+/// `cancel` stays yours, and may be freed at once. One that was triggered ends them as they begin.
+///
+/// ANYHOST_E_NULL if one of them is NULL. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_request_set_cancel(
+    request: *mut anyhost_request,
+    cancel: *mut anyhost_cancel,
+) -> i32 {
+    guard!(status, {
+        let cancel = handle::keep(cancel)?;
+        change(request, |request| {
+            request.set_cancel(&cancel);
+            Ok(())
+        })
+    })
 }
 
 /// Changes a request.

@@ -1,15 +1,17 @@
-//! A complete answer.
+//! An answer.
 
 use super::attempt::{Shown, anyhost_attempt};
+use super::body::Body;
+use super::client::Soundness;
 use super::error::anyhost_error;
 use super::handle::{self, Object, Opaque, Owned, Tagged};
+use super::loan::Loan;
 use super::{Out, guard, is_null, micros, millis, out_of_range, text};
-use crate::Response;
+use crate::{Response, Stream};
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The answer to a call: status, headers, the whole body, and every attempt that led to it.
+/// The answer to a call: status, headers, body, and every attempt that led to it.
 ///
 /// Everything it hands out belongs to it, and lives as long as it does. One thread at a time.
 pub struct anyhost_response(Opaque);
@@ -24,7 +26,12 @@ impl Owned for anyhost_response {}
 /// Frees an answer and everything it handed out. NULL does nothing. Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_free(response: *mut anyhost_response) {
-    guard!(value or (), { handle::free(response); Ok(()) })
+    guard!(value or (), {
+        if !handle::get(response)?.lent {
+            handle::free(response);
+        }
+        Ok(())
+    })
 }
 
 /// The status of HTTP, as 200; 0 for NULL.
@@ -38,8 +45,13 @@ pub unsafe extern "C" fn anyhost_response_status(response: *const anyhost_respon
 /// The body, whole: `*out` leads to `*out_len` bytes, and one 0 byte follows them.
 ///
 /// They live as long as the answer, and may be asked for any number of times, also beside
-/// anyhost_response_read. An empty body is a pointer to the 0 byte. ANYHOST_E_NULL if `out` or
-/// `out_len` is NULL. Since 0.1.0.
+/// anyhost_response_read. An empty body is a pointer to the 0 byte. Of an answer that is streamed this
+/// reads what is still to come, at most as much as the option max_body allows, and blocks meanwhile.
+///
+/// ANYHOST_E_NULL if `out` or `out_len` is NULL. Of an answer that is streamed: ANYHOST_E_STATE where a part
+/// of it was read before, and in a judge; ANYHOST_E_TOO_LARGE; ANYHOST_E_BODY, ANYHOST_E_DEADLINE,
+/// ANYHOST_E_CANCELLED or ANYHOST_E_SHUT_DOWN for one that did not come to its end. What came before such
+/// a failure can be had from anyhost_response_read. Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_body(
     response: *const anyhost_response,
@@ -52,16 +64,22 @@ pub unsafe extern "C" fn anyhost_response_body(
         let out_len = Out::new(out_len, 0, "out_len");
         let (out, out_len) = (out?, out_len?);
         let answer = handle::get(response)?;
-        out.set(answer.body.as_ptr());
-        out_len.set(answer.body.len() - 1);
+        let (bytes, len) =
+            answer.body.with(|body| body.all().map(|bytes| (bytes.as_ptr(), bytes.len())))??;
+        out.set(bytes);
+        out_len.set(len);
         Ok(())
     })
 }
 
 /// The next bytes of the body: copies up to `cap` of them to `buf` and writes their number to `*out_n`.
 ///
-/// 0 bytes are the end of the body. ANYHOST_E_NULL if `out_n` is NULL, or `buf` is and `cap` is not 0.
-/// Since 0.1.0.
+/// 0 bytes are the end of the body, which is never one that broke off. Of an answer that is streamed this
+/// blocks until there is something. Allowed in callbacks: one call's answer can be another one's body.
+///
+/// ANYHOST_E_NULL if `out_n` is NULL, or `buf` is and `cap` is not 0. Of an answer that is streamed:
+/// ANYHOST_E_BODY, ANYHOST_E_DEADLINE, ANYHOST_E_CANCELLED or ANYHOST_E_SHUT_DOWN where it does not go on,
+/// again and again. Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_read(
     response: *mut anyhost_response,
@@ -76,11 +94,13 @@ pub unsafe extern "C" fn anyhost_response_read(
         if buf.is_null() && cap > 0 {
             return Err(is_null("buf"));
         }
-        let piece = answer.next(cap);
-        if !piece.is_empty() {
-            ptr::copy_nonoverlapping(piece.as_ptr(), buf.cast(), piece.len());
+        let cap = cap.min(PIECE);
+        if cap > 0 {
+            // Rust may not look at memory that was never written.
+            buf.cast::<u8>().write_bytes(0, cap);
         }
-        out_n.set(piece.len());
+        let buf = text::bytes_mut(buf, cap);
+        out_n.set(answer.body.with(|body| body.next(buf))??);
         Ok(())
     })
 }
@@ -146,12 +166,13 @@ pub unsafe extern "C" fn anyhost_response_header_at(
     })
 }
 
-/// The length of the body in bytes; -1 for NULL.
+/// The length of the body in bytes; -1 where it is not known, and for NULL.
 ///
-/// An answer that was read whole always has one. Since 0.1.0.
+/// An answer that was read whole always has one; one that is streamed where its head says so and nothing
+/// is decoded. Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_content_length(response: *const anyhost_response) -> i64 {
-    guard!(value or -1, Ok(handle::get(response)?.content_length()))
+    guard!(value or -1, Ok(handle::get(response)?.content_length))
 }
 
 /// The URL that answered, without user info and query; NULL for NULL.
@@ -172,7 +193,7 @@ pub unsafe extern "C" fn anyhost_response_endpoint(
     guard!(value or ptr::null(), Ok(handle::get(response)?.endpoint.as_ptr()))
 }
 
-/// How long the whole call took, in microseconds; 0 for NULL.
+/// How long the call took, in microseconds, if the answer is streamed up to its head; 0 for NULL.
 ///
 /// Since 0.1.0.
 #[unsafe(no_mangle)]
@@ -218,23 +239,53 @@ pub(super) struct Answer {
     endpoint: CString,
     elapsed_us: u64,
     retry_after_ms: u64,
+    content_length: i64,
     headers: Vec<(CString, CString)>,
-    /// With one 0 byte more.
-    body: Vec<u8>,
     attempts: Box<[Tagged<Shown>]>,
-    /// How much of the body has been read piece by piece.
-    read: AtomicUsize,
+    body: Loan<Body>,
+    /// Shown to a judge, and not C's to free.
+    lent: bool,
 }
 
 impl anyhost_response {
-    /// A new handle of this answer.
-    pub(super) fn handle(answer: Response) -> *mut anyhost_response {
-        handle::new(Answer::new(answer))
+    /// A new handle of this answer, which is all there.
+    pub(super) fn handle(mut answer: Response) -> *mut anyhost_response {
+        let (length, body) = Self::take_body(&mut answer);
+        handle::new(Answer::new(&answer, length, body))
+    }
+
+    /// A new handle of this answer, whose body is still to come.
+    pub(super) fn streamed(answer: Stream, client: Soundness) -> *mut anyhost_response {
+        let length = answer.content_length();
+        let (head, reader) = answer.into_parts();
+        handle::new(Answer::new(&head, length, Body::to_come(reader, client)))
+    }
+
+    /// Lends an answer to a callback. Its body is not copied: it moves there and back.
+    pub(super) fn lend<T>(
+        answer: &mut Response,
+        callback: impl FnOnce(*const anyhost_response) -> T,
+    ) -> T {
+        let (length, body) = match answer.is_head_only() {
+            true => (None, Body::elsewhere()),
+            false => Self::take_body(answer),
+        };
+        let mut view = Answer::new(answer, length, body);
+        view.lent = true;
+        let view = Tagged::new::<anyhost_response>(view);
+        let result = callback(view.borrowed());
+        answer.put_bytes(view.body.take().map(Body::into_bytes).unwrap_or_default());
+        result
+    }
+
+    fn take_body(answer: &mut Response) -> (Option<u64>, Body) {
+        let bytes = answer.take_bytes();
+        (Some(bytes.len() as u64), Body::whole(bytes))
     }
 }
 
 impl Answer {
-    fn new(answer: Response) -> Self {
+    fn new(answer: &Response, length: Option<u64>, body: Body) -> Self {
         let value = |bytes| CString::new(bytes).expect("no header has a NUL in its value");
         Answer {
             status: answer.status(),
@@ -242,15 +293,12 @@ impl Answer {
             endpoint: text::owned(answer.endpoint()),
             elapsed_us: micros(answer.elapsed()),
             retry_after_ms: millis(answer.retry_after()),
+            content_length: length.map_or(-1, |n| i64::try_from(n).unwrap_or(i64::MAX)),
             headers: answer.headers().map(|(n, v)| (text::owned(n), value(v))).collect(),
             attempts: Shown::all(answer.attempts()),
-            body: nul_ended(answer.into_bytes()),
-            read: AtomicUsize::new(0),
+            body: Loan::new(body, "the body is being read"),
+            lent: false,
         }
-    }
-
-    fn content_length(&self) -> i64 {
-        i64::try_from(self.body.len() - 1).unwrap_or(i64::MAX)
     }
 
     fn header(&self, name: &str, nth: usize) -> Option<&CString> {
@@ -259,20 +307,7 @@ impl Answer {
         };
         self.headers.iter().filter(named).nth(nth).map(|(_, value)| value)
     }
-
-    /// Up to `most` bytes that have not been read yet.
-    fn next(&self, most: usize) -> &[u8] {
-        let end = self.body.len() - 1;
-        let from = self.read.load(Ordering::Relaxed);
-        let to = from.saturating_add(most).min(end);
-        self.read.store(to, Ordering::Relaxed);
-        &self.body[from..to]
-    }
 }
 
-/// Bytes with a 0 byte beyond their end.
-pub(super) fn nul_ended(mut bytes: Vec<u8>) -> Vec<u8> {
-    bytes.reserve_exact(1);
-    bytes.push(0);
-    bytes
-}
+/// How much of a buffer is used at once. It is cleared first, which for more would cost what it saves.
+const PIECE: usize = 64 * 1024;

@@ -3,7 +3,7 @@
 //! In: NUL-ended and UTF-8, or a pointer and a length; used before the function returns, so nothing
 //! is copied here. Out: NUL-ended copies that the object keeps which hands them out.
 
-use super::{is_null, out_of_range};
+use super::{Out, is_null, out_of_range};
 use crate::{Error, Result, Status};
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -67,6 +67,27 @@ pub(super) unsafe fn bytes<'a>(
     Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
 }
 
+/// A place of C to write bytes to; (NULL, 0) is none.
+///
+/// # Safety
+///
+/// `buf` leads to `len` bytes that have been written, and that nobody else touches as long as `'a`; it may
+/// be NULL if that is none.
+pub(super) unsafe fn bytes_mut<'a>(buf: *mut c_void, len: usize) -> &'a mut [u8] {
+    if len == 0 {
+        return &mut [];
+    }
+    // SAFETY: as the caller promises.
+    unsafe { std::slice::from_raw_parts_mut(buf.cast(), len) }
+}
+
+/// Bytes with a 0 byte beyond their end.
+pub(super) fn nul_ended(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.reserve_exact(1);
+    bytes.push(0);
+    bytes
+}
+
 /// A copy for C. A NUL inside, which no text of ours should have, would cut it: it is replaced.
 pub(super) fn owned(text: &str) -> CString {
     CString::new(text).unwrap_or_else(|_| {
@@ -79,12 +100,34 @@ pub(super) fn one_line(text: &str) -> CString {
     owned(&text.replace(|c: char| c.is_control(), " "))
 }
 
-/// Copies a text with its NUL to a buffer of C, if it fits.
+/// Copies a text with its NUL to a buffer of C, if it fits, and says how much room it takes.
 ///
 /// # Safety
 ///
+/// `buf` can be written for `cap` bytes; it may be NULL if that is none. `out_needed` is NULL or can be
+/// written.
+pub(super) unsafe fn copy_out(
+    buf: *mut c_char,
+    cap: usize,
+    out_needed: *mut usize,
+    text: impl FnOnce() -> Result<String>,
+) -> Result<()> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let out_needed = Out::new(out_needed, 0, "out_needed");
+        if cap > 0 {
+            Out::new(buf, 0, "buf")?;
+        }
+        let (out_needed, text) = (out_needed?, text()?);
+        out_needed.set(text.len() + 1);
+        fill(&text, buf, cap)
+    }
+}
+
+/// # Safety
+///
 /// `buf` can be written for `cap` bytes; it may be NULL if that is none.
-pub(super) unsafe fn fill(text: &str, buf: *mut c_char, cap: usize) -> Result<()> {
+unsafe fn fill(text: &str, buf: *mut c_char, cap: usize) -> Result<()> {
     if text.len() >= cap {
         return Err(Error::new(Status::Buffer, Status::Buffer.text()));
     }

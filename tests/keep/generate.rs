@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// The chapters of the header. A file that is not listed follows them, by name.
 const ORDER: [&str; 19] = [
-    "version", "numbers", "status", "callback", "option", "shortcut", "builder", "client",
-    "update", "snapshot", "member", "request", "response", "attempt", "error", "event", "cancel",
-    "breaker", "text",
+    "status", "shortcut", "response", "error", "attempt", "client", "request", "builder",
+    "callback", "event", "cancel", "snapshot", "member", "update", "breaker", "option", "numbers",
+    "version", "text",
 ];
 
 /// The files of a folder in the order of the header; empty if there is no such folder.

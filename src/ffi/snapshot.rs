@@ -1,0 +1,129 @@
+//! What a client knows of its endpoints, at one moment.
+
+use super::handle::{self, Object, Opaque, Owned, Tagged};
+use super::json;
+use super::member::{Seen, anyhost_member};
+use super::{guard, millis, text};
+use crate::{Snapshot, Transition};
+use std::ffi::c_char;
+use std::ptr;
+
+/// The endpoints of a client as they were at one moment. It never changes: any number of threads may read
+/// it.
+///
+/// Everything it hands out belongs to it, and lives as long as it does.
+pub struct anyhost_snapshot(Opaque);
+
+impl Object for anyhost_snapshot {
+    type Inside = Picture;
+    const TAG: &'static [u8; 8] = b"ahpictur";
+    const NAME: &'static str = "snapshot";
+}
+impl Owned for anyhost_snapshot {}
+
+/// Frees a snapshot and everything it handed out. NULL does nothing. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_snapshot_free(snapshot: *mut anyhost_snapshot) {
+    guard!(value or (), { handle::free(snapshot); Ok(()) })
+}
+
+/// How many members there are; 0 for NULL.
+///
+/// Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_snapshot_count(snapshot: *const anyhost_snapshot) -> usize {
+    guard!(value or 0, Ok(handle::get(snapshot)?.members.len()))
+}
+
+/// The member at `i`, from 0, by priority; NULL beyond the last, and for NULL.
+///
+/// It lives as long as the snapshot. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_snapshot_at(
+    snapshot: *const anyhost_snapshot,
+    i: usize,
+) -> *const anyhost_member {
+    guard!(value or ptr::null(), {
+        Ok(handle::get(snapshot)?.members.get(i).map_or(ptr::null(), Tagged::borrowed))
+    })
+}
+
+/// The member of this label, or at this URL as it was given; NULL where there is none, and for NULL.
+///
+/// It lives as long as the snapshot. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_snapshot_find(
+    snapshot: *const anyhost_snapshot,
+    key: *const c_char,
+) -> *const anyhost_member {
+    guard!(value or ptr::null(), {
+        let picture = handle::get(snapshot)?;
+        Ok(picture.find(text::read(key, "key")?).map_or(ptr::null(), Tagged::borrowed))
+    })
+}
+
+/// The snapshot as a JSON object: "members", each with fields named as the getters, with names for
+/// numbers of a family.
+///
+/// Beyond the getters each has "reasons", how many attempts failed for which reason, and "transitions",
+/// its last 16 changes of state, oldest first: "ago_ms", "from", "to", "reason", "phase".
+///
+/// Writes it to `buf`, which has room for `cap` bytes, NUL-ended. `*out_needed` is how many bytes it
+/// takes with its NUL, in every case. ANYHOST_E_BUFFER if that is more than `cap`: `buf` then holds ""
+/// (nothing for a `cap` of 0), so (NULL, 0) asks for the size. ANYHOST_E_NULL if `out_needed` is NULL, or
+/// `buf` is and `cap` is not 0. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_snapshot_json(
+    snapshot: *const anyhost_snapshot,
+    buf: *mut c_char,
+    cap: usize,
+    out_needed: *mut usize,
+) -> i32 {
+    guard!(status, text::copy_out(buf, cap, out_needed, || Ok(handle::get(snapshot)?.json())))
+}
+
+/// The inside of a snapshot's handle: everything as C reads it.
+pub(super) struct Picture {
+    snapshot: Snapshot,
+    members: Box<[Tagged<Seen>]>,
+}
+
+impl anyhost_snapshot {
+    /// A new handle of this snapshot.
+    pub(super) fn handle(snapshot: Snapshot) -> *mut anyhost_snapshot {
+        let members = snapshot.members().iter().map(Seen::new).collect();
+        handle::new(Picture { snapshot, members })
+    }
+}
+
+impl Picture {
+    fn find(&self, key: &str) -> Option<&Tagged<Seen>> {
+        let found = self.snapshot.find(key)?;
+        let place = self.snapshot.members().iter().position(|member| ptr::eq(member, found))?;
+        self.members.get(place)
+    }
+
+    fn json(&self) -> String {
+        let mut out = String::new();
+        json::Object::write(&mut out, |object| {
+            object.list("members", &self.members, |object, member| {
+                member.json(object);
+                object.object("reasons", |object| {
+                    for (reason, count) in member.counts() {
+                        object.plain(reason.name(), count);
+                    }
+                });
+                object.list("transitions", member.transitions(), transition);
+            });
+        });
+        out
+    }
+}
+
+fn transition(object: &mut json::Object<'_>, it: &Transition) {
+    object.plain("ago_ms", millis(Some(it.ago)));
+    object.text("from", it.from.name());
+    object.text("to", it.to.name());
+    object.text("reason", it.reason.name());
+    object.text("phase", it.phase.name());
+}
