@@ -1,7 +1,9 @@
-//! The manual: how anyhost is built and why, for those who change it or want to know.
+//! The manual: how to use anyhost, how it is built, and why.
 //!
 //! | page | what it says |
 //! |---|---|
+//! | [`tutorial`] | from the first call to a client that one can leave alone |
+//! | [`howto`] | one task each: two hosts, mirrors, writes, deadlines, TLS, daemons, watching, migrating |
 //! | [`architecture`] | layers, the flow of a call, where a change goes |
 //! | [`glossary`] | the words of code, header and documents |
 //! | [`defaults`] | every option: default, bounds, reason |
@@ -10,6 +12,11 @@
 //! | [`design`] | questions that come up, and their answers |
 //! | [`testing`] | which kind of test to write, and how to run them |
 //! | [`releasing`] | what to check before a release |
+
+#[doc = include_str!("tutorial.md")]
+pub mod tutorial {}
+
+pub mod howto;
 
 #[doc = include_str!("architecture.md")]
 pub mod architecture {}
