@@ -9,6 +9,7 @@ use super::endpoint::Endpoint;
 use super::error::{Error, Result};
 use super::event::Event;
 use super::headers;
+use super::log;
 use super::options::{self, Applied};
 use super::preset;
 use super::response::Response;
@@ -419,6 +420,10 @@ impl ClientBuilder {
         };
         if roster.has_https() {
             require_tls(&*transport)?;
+        }
+
+        if !self.client.tls_verify {
+            log::unverified();
         }
 
         let now = clock.now();

@@ -19,6 +19,11 @@ pub(crate) fn write(event: &Event<'_>) {
     log::log!(target: target, level, "{event}");
 }
 
+/// Said when a client is built, since nothing later would show it.
+pub(crate) fn unverified() {
+    log::warn!(target: POOL, "tls_verify is off: certificates are not verified");
+}
+
 /// Who is woken at night should find what they need at `warn` and `info`, and no line for each call.
 fn place(event: &Event<'_>) -> (&'static str, Level) {
     match event.kind() {

@@ -6,6 +6,7 @@ use crate::support::*;
 use anyhost::{Client, Endpoint, prometheus};
 use log::{Level, LevelFilter, Metadata, Record};
 use std::cell::RefCell;
+use std::sync::Once;
 
 /// Digits before ` ms` become `N`: how long it took is no matter here.
 fn timeless(text: &str) -> String {
@@ -65,16 +66,38 @@ impl log::Log for ByThread {
     fn flush(&self) {}
 }
 
+/// The lines that `work` has written on this thread.
+fn lines_of(work: impl FnOnce()) -> Vec<(String, Level, String)> {
+    static SET: Once = Once::new();
+    SET.call_once(|| {
+        log::set_logger(&ByThread).expect("the only logger of these tests");
+        log::set_max_level(LevelFilter::Trace);
+    });
+    LINES.take();
+    work();
+    LINES.take()
+}
+
+#[test]
+fn a_client_that_verifies_nothing_says_so() {
+    let build = |verify| {
+        let builder = Client::builder().base_urls("https://a.example").tls_verify(verify);
+        builder.tls_roots(anyhost::TlsRoots::Bundled).build().unwrap();
+    };
+    let warning = "tls_verify is off: certificates are not verified".to_owned();
+    assert_eq!(lines_of(|| build(false)), [("anyhost::pool".to_owned(), Level::Warn, warning)]);
+    assert!(lines_of(|| build(true)).is_empty());
+}
+
 #[test]
 fn the_log_has_a_line_for_what_happens() {
-    log::set_logger(&ByThread).expect("the only logger of these tests");
-    log::set_max_level(LevelFilter::Trace);
     let (down, well) = (refusing_address(), Server::start(Reply::ok("well")));
     let with_secrets = down.url().replace("http://", "http://user:password@");
     let client = over(&[&with_secrets, &well]).build().unwrap();
-    client.get("/path?token=secret").header("Authorization", "Bearer hush").send().unwrap();
-    client.disable(&well.url(), "maintenance").unwrap();
-    let lines = LINES.take();
+    let lines = lines_of(|| {
+        client.get("/path?token=secret").header("Authorization", "Bearer hush").send().unwrap();
+        client.disable(&well.url(), "maintenance").unwrap();
+    });
     let (a, b) = (down.url(), well.url());
     let (a_host, b_host) = (a.replace("http://", ""), b.replace("http://", ""));
     let call = |level, text: String| ("anyhost::call".to_owned(), level, text);
