@@ -16,6 +16,7 @@
 //! | `prototypes.rs` | the functions of the header, as data; what their comments say |
 //! | `generated.rs` | programs made of them: every pointer NULL, every number wild |
 //! | `numbers.rs`, `numbers.txt` | the promised numbers, frozen |
+//! | `abi.rs` | programs that were compiled against what `include/symbols.txt` promises |
 //! | `pages.rs` | the C and Python of README.md, and the examples |
 //!
 //! What the plan of these tests asks for and where it is. "Later" needs functions or options that the
@@ -24,6 +25,7 @@
 //! | plan | what | where |
 //! |---|---|---|
 //! | T1, T2, T5, T21, T29 | header, exports, guard, SONAME | `tests/keep` |
+//! | T6 | what was promised stays | `abi.rs`, with `tests/keep/abi.rs` |
 //! | T3, T8 | every number printed from C, and frozen | `numbers.rs` |
 //! | T7 | comments of the header | `prototypes.rs` |
 //! | T9 | smoke in C99 | `smoke.c`, `builder.c`, `request.c` |
@@ -46,11 +48,12 @@
 //! | T39 | examples | `pages.rs` |
 //! | T41 | ctypes | `examples/python/test_anyhost.py` |
 //! | T18, T19 | cancel, progress | later |
-//! | T4, T6, T26, T28, T30, T31, T34, T36, T38, T40, T42-T46 | packages, ABI gate, dlclose, pkg-config, CMake, TSan, fuzz, musl, footprint, further scripts | later |
+//! | T4, T26, T28, T30, T31, T34, T36, T38, T40, T42-T46 | packages, dlclose, pkg-config, CMake, TSan, fuzz, musl, footprint, further scripts | later |
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+mod abi;
 mod generated;
 mod numbers;
 mod pages;

@@ -134,9 +134,21 @@ pub fn compile_file(source: &Path, build: Build) -> Program {
 }
 
 impl Program {
+    /// One that was compiled elsewhere.
+    pub fn of(name: &str, file: PathBuf) -> Self {
+        Self { name: name.to_owned(), file }
+    }
+
+    /// What starts it.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(&self.file);
+        command.args(arguments);
+        command
+    }
+
     /// Runs it.
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ended {
-        run(&self.name, Command::new(&self.file).args(arguments))
+        run(&self.name, &mut self.command(arguments))
     }
 
     /// Runs it under another program.

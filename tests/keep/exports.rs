@@ -4,6 +4,7 @@
 //! An export beside the contract is a name that collides in somebody's program; a declaration without
 //! an export is a program that does not link.
 
+use crate::abi::declarations;
 use crate::source::{reads, tokens};
 use crate::{files, generate, installed, none_of, read, skip};
 use std::collections::BTreeSet;
@@ -37,32 +38,18 @@ fn ask(test: &str, program: &str, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("ASCII names"))
 }
 
-/// The header without its comments and directives, as one declaration after the other.
-fn declarations(header: &str) -> Vec<String> {
-    let mut text = String::new();
-    let mut rest = header;
-    while let Some((before, comment)) = rest.split_once("/*") {
-        text.push_str(before);
-        rest = comment.split_once("*/").map_or("", |(_, after)| after);
-    }
-    text.push_str(rest);
-    let code: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
-    code.join(" ").split(';').map(|part| part.trim().to_owned()).collect()
-}
-
 /// The functions a header declares, and what is wrong with their prototypes.
 fn functions(header: &str) -> (BTreeSet<String>, Vec<String>) {
     let mut names = BTreeSet::new();
     let mut findings = Vec::new();
     for declaration in declarations(header) {
-        let declaration = declaration.trim_start_matches("extern \"C\" {").trim();
         let Some((before, arguments)) = declaration.split_once('(') else { continue };
         if before.starts_with("typedef") {
             continue;
         }
         let name = before.rsplit([' ', '*']).next().unwrap_or_default();
-        if !declaration.starts_with("ANYHOST_API ") || !name.starts_with("anyhost_") {
-            findings.push(format!("`{name}` is not declared as ANYHOST_API … anyhost_…"));
+        if !name.starts_with("anyhost_") {
+            findings.push(format!("`{name}` is not declared as anyhost_…"));
         }
         if arguments.contains("...") {
             findings.push(format!("`{name}` takes what no binding can pass: `...`"));

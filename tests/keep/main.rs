@@ -4,6 +4,8 @@
 //! These tests read files; nothing here opens a socket. Each check is a function from text to a list
 //! of findings, so that its own test can plant what it has to find.
 
+#[cfg(feature = "capi")]
+mod abi;
 mod defaults;
 #[cfg(feature = "capi")]
 mod exports;
