@@ -101,6 +101,7 @@ pub use decide::{
     IntoTimeoutPolicy, InvalidStatusSet, InvalidValue, Phase, Reason, Resend, State, StatusSet,
     Timeout, TimeoutPolicy, Verdict, WeightError, WeightStrategy, WhenNoneEligible,
 };
+pub use transport::Transferred;
 
 /// What a client stands on, to be put in its place: a transport, a clock, a resolver (ruling R18).
 ///
@@ -143,8 +144,8 @@ pub mod inject {
     pub use crate::decide::{Cause, Ending, Limit, Limits, Phase, ProxyReply, Report};
     pub use crate::sys::{Alarm, Clock, SystemClock};
     pub use crate::transport::{
-        Answer, AnswerBody, Attempt, BodySource, Failure, Interrupt, LookupError, NameLookup,
-        Outgoing, ProxyScheme, ProxyUrl, SystemLookup, Transport, Wake,
+        Answer, AnswerBody, Attempt, BodySource, Failure, Interrupt, LookupError, Meter,
+        NameLookup, Outgoing, ProxyScheme, ProxyUrl, SystemLookup, Transport, Wake,
     };
     pub use http::{HeaderMap, HeaderName, HeaderValue, Method};
 }

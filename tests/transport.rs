@@ -324,6 +324,7 @@ impl<'a> Call<'a> {
             },
             fresh: self.fresh,
             interrupt: &Default::default(),
+            meter: None,
         });
         let answer = answer.and_then(|Answer { status, headers, body }| {
             let body = body.read_whole(self.max_body, &mut report)?;
@@ -462,6 +463,7 @@ fn endpoints_do_not_share_connections() {
             limits: Limits { until: Some(now() + ms(5000)), ..Limits::default() },
             fresh: false,
             interrupt: &Default::default(),
+            meter: None,
         });
         assert_eq!(report.ending, Ending::Answered);
     }

@@ -49,7 +49,7 @@ impl Callbacks {
     }
 }
 
-fn contained<T: Default>(callback: impl FnOnce() -> T) -> T {
+pub(super) fn contained<T: Default>(callback: impl FnOnce() -> T) -> T {
     // What the callback has left half-changed is its own.
     catch_unwind(AssertUnwindSafe(callback)).unwrap_or_else(|payload| {
         // Dropping a payload may panic once more.

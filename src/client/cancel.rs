@@ -2,7 +2,7 @@
 
 use super::status::Status;
 use crate::sys::{Alarm, Clock};
-use crate::transport::Interrupt;
+use crate::transport::{Interrupt, Meter};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -87,17 +87,24 @@ impl Interruptible {
 
     /// What such a call ends with.
     pub(crate) fn status(&self) -> Status {
-        match &self.cancel {
-            Some(cancel) if cancel.is_triggered() => Status::Cancelled,
-            _ => Status::ShutDown,
-        }
+        let cancelled = self.cancel.as_ref().is_some_and(Cancel::is_triggered);
+        // By its handle, or by who watches it; both may have come before the client was shut down.
+        if cancelled || !self.client.is_triggered() { Status::Cancelled } else { Status::ShutDown }
     }
 
-    /// Waits until the instant, or until the call is over.
-    pub(crate) fn sleep_until(&self, instant: Instant, clock: &dyn Clock) {
+    /// Waits until the instant, or until the call is over; with a meter, in steps of its own.
+    pub(crate) fn sleep_until(&self, instant: Instant, clock: &dyn Clock, meter: Option<&Meter>) {
         let alarm = Arc::new(Alarm::new());
-        if self.call.watch(&alarm) {
-            clock.sleep_until_or_rung(instant, &alarm);
+        let mut wanted = self.call.watch(&alarm);
+        while wanted {
+            let due = meter.and_then(|meter| clock.now().checked_add(meter.due_in()));
+            let step = due.map_or(instant, |due| due.min(instant));
+            clock.sleep_until_or_rung(step, &alarm);
+            if let Some(meter) = meter {
+                meter.tick();
+            }
+            // A clock that has not waited would not the next time either.
+            wanted = step < instant && clock.now() >= step && !self.is_over();
         }
         self.call.forget(&alarm);
     }

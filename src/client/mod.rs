@@ -19,6 +19,7 @@ mod headers;
 mod log;
 mod options;
 mod preset;
+mod progress;
 mod prometheus;
 mod publish;
 mod redirect;

@@ -169,7 +169,7 @@ impl Run<'_> {
         asked.push(hop);
         let mut fresh = false;
         loop {
-            self.told.attempt_started(&label);
+            self.start_attempt(&label);
             let began = clock.now();
             let asking = Asking {
                 endpoint,

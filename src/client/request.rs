@@ -8,14 +8,18 @@ use super::cancel::Cancel;
 use super::error::{Error, Result};
 use super::headers;
 use super::options;
+use super::progress::Progress;
 use super::response::Response;
 use super::run;
 use super::settings::CallSettings;
 use super::status::Status;
 use super::stream::Stream;
+use crate::transport::Transferred;
 use http::{HeaderMap, Method};
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// A request that stands by itself: it can be kept, and sent more than once.
 ///
@@ -35,6 +39,7 @@ pub struct Request {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
     pub(crate) cancel: Option<Cancel>,
+    pub(crate) progress: Option<Progress>,
     /// What it sets for itself, by the name of the option, in the order it was said.
     changes: Vec<(Cow<'static, str>, Change)>,
 }
@@ -63,6 +68,7 @@ impl Request {
             headers: HeaderMap::new(),
             body: Body::empty(),
             cancel: None,
+            progress: None,
             changes: Vec::new(),
         })
     }
@@ -108,6 +114,20 @@ impl Request {
     /// Lets this handle end its calls; see [`Cancel`]. One that was triggered ends them at once.
     pub fn set_cancel(&mut self, cancel: &Cancel) {
         self.cancel = Some(cancel.clone());
+    }
+
+    /// Tells how far its calls are, about `every` so often; see [`RequestBuilder::progress`].
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Range`] for an interval of zero.
+    pub fn set_progress(
+        &mut self,
+        every: Duration,
+        callback: impl FnMut(&Transferred) -> ControlFlow<()> + Send + 'static,
+    ) -> Result<()> {
+        self.progress = Some(Progress::new(every, callback)?);
+        Ok(())
     }
 
     /// Sets an option of this request by name; see [`options`](crate::options).
@@ -204,6 +224,62 @@ impl<'c> RequestBuilder<'c> {
             request.set_cancel(cancel);
             Ok(())
         })
+    }
+
+    /// Tells how far the call is, about `every` so often, on the thread of the call; and ends the call
+    /// with [`Status::Cancelled`] when the callback says [`Break`](ControlFlow::Break).
+    ///
+    /// It is told as often while nothing comes or goes: in the look-up of a name, in connecting, in a
+    /// handshake, sending, waiting, reading, and between two attempts, so that a transfer that stands
+    /// still is seen to, and can be ended. Once more it is told, whenever that is, with each answer
+    /// that is complete. Of a [`stream`](RequestBuilder::stream) the body is told of on the thread that
+    /// reads it, while it reads. The counts are those of one attempt and begin anew with the next
+    /// ([`Transferred`]).
+    ///
+    /// Time is that of the client's clock. What the callback takes of it counts against the limits of
+    /// the call. While the body's own reader runs nothing is told, nor, on systems without `poll`, while
+    /// a connection is made. A callback that panics has said nothing: the call goes on.
+    ///
+    /// ```
+    /// use anyhost::testing::{Reply, ScriptedTransport};
+    /// use std::ops::ControlFlow;
+    /// use std::time::Duration;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let network = ScriptedTransport::new().on("https://a.example", [Reply::ok("late").takes(9 * second)]);
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://a.example")
+    ///     .attempt_timeout(60 * second)
+    ///     .transport(network.clone())
+    ///     .clock(network.clock())
+    ///     .build()?;
+    ///
+    /// let mut times = 0;
+    /// let watch = move |so_far: &anyhost::Transferred| {
+    ///     println!("{} of {:?} bytes", so_far.received(), so_far.total());
+    ///     times += 1;
+    ///     if times < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    /// };
+    /// let error = client.get("/").progress(second, watch).send().unwrap_err();
+    /// assert_eq!(error.status(), anyhost::Status::Cancelled);
+    /// assert_eq!(network.clock().elapsed(), 3 * second);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
+    /// # Default
+    ///
+    /// Nobody is told. An interval of 100 ms to 1 s suits people; shorter ones cost the call a system call
+    /// more for each of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Range`] for an interval of zero.
+    pub fn progress(
+        self,
+        every: Duration,
+        callback: impl FnMut(&Transferred) -> ControlFlow<()> + Send + 'static,
+    ) -> Self {
+        self.with(|request| request.set_progress(every, callback))
     }
 
     /// Sets an option by name; see [`Request::set`].

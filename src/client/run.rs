@@ -8,6 +8,7 @@ use super::body::Source;
 use super::builder::check_backoff;
 use super::cancel::Interruptible;
 use super::error::{Error, Result};
+use super::progress::Progress;
 use super::publish::Publisher;
 use super::redirect::Trail;
 use super::request::Request;
@@ -21,7 +22,7 @@ use crate::decide::{
     self, Advice, Call, Cause, End, Ending, EndpointId, Failure, Health, Limits, Plan, Report,
     Step, Ticket, Verdict, retry_after,
 };
-use crate::transport::{self, Answer, Outgoing};
+use crate::transport::{self, Answer, Meter, Outgoing, Watcher};
 use http::header::{ACCEPT, ACCEPT_ENCODING, DATE, HeaderValue, RANGE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, Method};
 use std::borrow::Cow;
@@ -71,6 +72,9 @@ fn call(
     if decodes {
         headers.insert(ACCEPT_ENCODING, transport::accept_encoding());
     }
+    let interruptible = Interruptible::new(&client.shutdown, request.cancel.as_ref());
+    let watcher = |progress: &Progress| progress.watcher(&client.clock, interruptible.interrupt());
+    let watcher = request.progress.as_ref().map(watcher);
     let mut run = Run {
         client,
         settings: &settings,
@@ -78,7 +82,9 @@ fn call(
         decodes,
         streamed,
         told: Publisher::new(client),
-        interruptible: Arc::new(Interruptible::new(&client.shutdown, request.cancel.as_ref())),
+        interruptible: Arc::new(interruptible),
+        watcher,
+        meter: None,
         started: now,
         attempts: Vec::new(),
         answer: None,
@@ -104,7 +110,9 @@ fn call(
                 drop(Guard { client, ticket: Some(ticket) });
                 return run.end(End::Error(Failure::NoEndpoint));
             }
-            (Step::Wait(until), _) => run.interruptible.sleep_until(until, &*client.clock),
+            (Step::Wait(until), _) => {
+                run.interruptible.sleep_until(until, &*client.clock, run.meter.as_deref());
+            }
             (Step::End(end), _) => {
                 let end = run.follow(&mut call, end, request);
                 return run.end(end);
@@ -172,6 +180,10 @@ pub(super) struct Run<'a> {
     streamed: bool,
     pub(super) told: Publisher<'a>,
     pub(super) interruptible: Arc<Interruptible>,
+    /// Who watches it.
+    watcher: Option<Arc<Watcher>>,
+    /// Of the attempt that began last, if anybody watches.
+    meter: Option<Arc<Meter>>,
     pub(super) started: Instant,
     pub(super) attempts: Vec<Attempt>,
     /// The last answer: complete, or in a stream its head. Its attempts are filled in at the end.
@@ -243,7 +255,7 @@ impl Run<'_> {
             Call::begin(&mut self.client.state.lock().pool, &ticket, now, &mut self.events);
             self.publish();
         }
-        self.told.attempt_started(&member.label);
+        self.start_attempt(&member.label);
         let began = self.client.clock.now();
         let asking = Asking {
             endpoint: ticket.endpoint.0,
@@ -316,6 +328,13 @@ impl Run<'_> {
         self.publish();
     }
 
+    /// An attempt begins.
+    pub(super) fn start_attempt(&mut self, label: &str) {
+        let number = self.attempts.len() as u32 + 1;
+        self.meter = self.watcher.clone().map(|watcher| Arc::new(Meter::new(watcher, number)));
+        self.told.attempt_started(label);
+    }
+
     /// The headers of the request at an endpoint: the request's own over the endpoint's over the client's.
     pub(super) fn headers_at(&self, member: &Member, request: &Request) -> Cow<'_, HeaderMap> {
         let mut headers = Cow::Borrowed(&self.headers);
@@ -358,11 +377,16 @@ impl Run<'_> {
             limits: asking.limits,
             fresh: asking.fresh,
             interrupt: self.interruptible.interrupt(),
+            meter: self.meter.as_ref(),
         });
         // A stale connection is replayed once (ruling R2), also over a transport that leaves `fresh`
         // unheeded.
         report.reused &= !asking.fresh;
-        (report, answer)
+        let metered = |answer: Answer| {
+            let body = answer.body.metered_by(self.meter.as_ref());
+            Answer { body, ..answer }
+        };
+        (report, answer.map(metered))
     }
 
     /// Reads the body, or keeps it to be read. `None` where it broke off, which the report then says.

@@ -124,7 +124,9 @@ impl Transport for AgentTransport {
     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
         let endpoint = attempt.endpoint;
         let progress = Progress::new(attempt.limits, attempt.fresh, sizes(&attempt));
-        let progress = Arc::new(progress.interrupted_by(attempt.interrupt.clone()));
+        let progress =
+            progress.interrupted_by(attempt.interrupt.clone()).metered_by(attempt.meter.cloned());
+        let progress = Arc::new(progress);
         let result = self
             .known(&attempt)
             .and_then(|known| progress.run(|| exchange(&known.agent, attempt, &progress)));

@@ -77,13 +77,15 @@ impl Dialler {
         let tls = if secure { Some((self.config()?, self.name(host)?)) } else { None };
 
         progress.reach(Phase::Resolve);
-        let peers = self.shared.names.find(host, port, deadline, progress.interrupt())?;
+        let interrupt = progress.interrupt();
+        let meter = progress.meter().map(|meter| &**meter);
+        let peers = self.shared.names.find(host, port, deadline, interrupt, meter)?;
 
         progress.reach(Phase::Connect);
-        let stream = dial(&peers, deadline, progress.interrupt())
+        let stream = dial(&peers, deadline, interrupt, meter)
             .inspect_err(|_| self.shared.names.doubt(host, port))?;
         let mut socket = Socket::new(stream).map_err(|e| Failure::of_system(&e))?;
-        socket.serve(progress.interrupt())?;
+        socket.serve(interrupt, progress.meter())?;
 
         let session = match tls {
             None => None,

@@ -10,6 +10,7 @@
 use super::buffers::Sizes;
 use super::deadline::Deadline;
 use super::interrupt::Interrupt;
+use super::meter::Meter;
 use crate::decide::{Limit, Limits, Phase, Report};
 use crate::sys;
 use std::cell::RefCell;
@@ -31,12 +32,17 @@ pub(super) struct Progress {
     fresh: bool,
     sizes: Sizes,
     interrupt: Arc<Interrupt>,
+    meter: Option<Arc<Meter>>,
     phase: AtomicU8,
     status: AtomicU16,
     asked_to_send: AtomicBool,
     answered_early: AtomicBool,
     abandoned: AtomicBool,
     reused: AtomicBool,
+    /// Bytes given to the connection to transmit, sent or not.
+    asked: AtomicU64,
+    /// How many of them are the head, once there is more.
+    head: OnceLock<u64>,
     sent: AtomicU64,
     received: AtomicU64,
     begun: OnceLock<Instant>,
@@ -66,12 +72,15 @@ impl Progress {
             fresh,
             sizes,
             interrupt: Arc::default(),
+            meter: None,
             phase: AtomicU8::new(Phase::None as u8),
             status: AtomicU16::new(0),
             asked_to_send: AtomicBool::new(false),
             answered_early: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             reused: AtomicBool::new(false),
+            asked: AtomicU64::new(0),
+            head: OnceLock::new(),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             begun: OnceLock::new(),
@@ -83,6 +92,16 @@ impl Progress {
     /// The same attempt, ended by this interrupt.
     pub(super) fn interrupted_by(self, interrupt: Arc<Interrupt>) -> Self {
         Progress { interrupt, ..self }
+    }
+
+    /// The same attempt, counted by this meter.
+    pub(super) fn metered_by(self, meter: Option<Arc<Meter>>) -> Self {
+        Progress { meter, ..self }
+    }
+
+    /// What counts it, where somebody watches.
+    pub(super) fn meter(&self) -> Option<&Arc<Meter>> {
+        self.meter.as_ref()
     }
 
     /// What ends it early.
@@ -143,6 +162,9 @@ impl Progress {
     /// Nobody wants the rest of the body: no byte of it is waited for.
     pub(super) fn abandon(&self) {
         self.abandoned.store(true, Relaxed);
+        if let Some(meter) = &self.meter {
+            meter.abandon();
+        }
     }
 
     /// Whether idle connections are to be left alone.
@@ -171,14 +193,23 @@ impl Progress {
     }
 
     /// The connection is about to be asked to transmit bytes of the request (ruling R1).
-    pub(super) fn asked(&self) {
+    pub(super) fn asked(&self, bytes: usize) {
+        self.asked.fetch_add(bytes as u64, Relaxed);
         if !self.asked_to_send.swap(true, Relaxed) {
             let _ = self.begun.set(sys::now());
         }
     }
 
+    /// The head of the request has been handed over, what follows is its body.
+    pub(super) fn body_begins(&self) {
+        self.head.get_or_init(|| self.asked.load(Relaxed));
+    }
+
     pub(super) fn add_sent(&self, bytes: usize) {
-        self.sent.fetch_add(bytes as u64, Relaxed);
+        let sent = self.sent.fetch_add(bytes as u64, Relaxed) + bytes as u64;
+        if let (Some(meter), Some(head)) = (&self.meter, self.head.get()) {
+            meter.sent(sent.saturating_sub(*head));
+        }
     }
 
     pub(super) fn add_received(&self, bytes: usize) {

@@ -15,6 +15,7 @@
 use super::deadline::Deadline;
 use super::failure::Failure;
 use super::interrupt::Interrupt;
+use super::meter::{self, Meter};
 use super::platform;
 use crate::decide::Cause;
 use crate::sys;
@@ -41,10 +42,11 @@ pub(super) fn dial(
     peers: &[SocketAddr],
     deadline: Deadline,
     interrupt: &Interrupt,
+    meter: Option<&Meter>,
 ) -> Result<Arc<TcpStream>, Failure> {
     let peers = interleaved(peers);
     let race = if platform::WAITS_FOR_SEVERAL { staggered } else { in_turn };
-    race(&peers, deadline, interrupt)
+    race(&peers, deadline, interrupt, meter)
 }
 
 /// The families by turns, beginning with that of the first address; otherwise in the order given
@@ -72,9 +74,10 @@ fn staggered(
     peers: &[SocketAddr],
     deadline: Deadline,
     interrupt: &Interrupt,
+    meter: Option<&Meter>,
 ) -> Result<Arc<TcpStream>, Failure> {
     let mut under_way = UnderWay { started: Vec::new(), interrupt };
-    let won = race(peers, deadline, &mut under_way);
+    let won = race(peers, deadline, &mut under_way, meter);
     match won {
         _ if interrupt.is_triggered() => Err(Failure::cancelled()),
         Ok(stream) => connected(stream),
@@ -100,6 +103,7 @@ fn race(
     peers: &[SocketAddr],
     deadline: Deadline,
     under_way: &mut UnderWay<'_>,
+    meter: Option<&Meter>,
 ) -> Result<Arc<TcpStream>, Failure> {
     let interrupt = under_way.interrupt;
     let under_way = &mut under_way.started;
@@ -110,6 +114,9 @@ fn race(
         let Some(left) = time_left(deadline) else {
             return Err(failed.out_of_time(under_way, deadline));
         };
+        if let Some(meter) = meter {
+            meter.tick();
+        }
         if interrupt.is_triggered() {
             return Err(Failure::cancelled());
         }
@@ -135,8 +142,8 @@ fn race(
         }
         let until_next = if next < peers.len() { next_at - now } else { FOREVER };
         let streams: Vec<&TcpStream> = under_way.iter().map(|started| &*started.stream).collect();
-        let settled = platform::wait_for_any(&streams, left.min(until_next).min(LOOK))
-            .map_err(|e| Failure::of_system(&e))?;
+        let time = left.min(until_next).min(LOOK).min(meter::due_in(meter));
+        let settled = platform::wait_for_any(&streams, time).map_err(|e| Failure::of_system(&e))?;
         // From the last on, so that places stay true while some are taken out.
         let mut winner = None;
         for at in settled.into_iter().rev() {
@@ -189,6 +196,7 @@ fn in_turn(
     peers: &[SocketAddr],
     deadline: Deadline,
     interrupt: &Interrupt,
+    meter: Option<&Meter>,
 ) -> Result<Arc<TcpStream>, Failure> {
     let mut failed = Failed::of(peers);
     for (place, peer) in peers.iter().enumerate() {
@@ -206,6 +214,9 @@ fn in_turn(
             }
             Err(e) => Err(Failure::of_dial(&e, *peer)),
         };
+        if let Some(meter) = meter {
+            meter.tick();
+        }
         if interrupt.is_triggered() {
             return Err(Failure::cancelled());
         }
@@ -329,10 +340,10 @@ mod tests {
         let ((_listens, alive), (_bound, dead)) = (alive(), dead());
         for race in [staggered, in_turn] {
             let (began, peers) = (sys::now(), [dead, dead, alive]);
-            let stream = race(&peers, within(LONG), &Interrupt::new()).unwrap();
+            let stream = race(&peers, within(LONG), &Interrupt::new(), None).unwrap();
             assert_eq!(stream.peer_addr().unwrap(), alive);
             assert!(sys::now() - began < DELAY, "the next one starts at once");
-            let failure = race(&[dead], within(LONG), &Interrupt::new()).unwrap_err();
+            let failure = race(&[dead], within(LONG), &Interrupt::new(), None).unwrap_err();
             assert_eq!(failure.cause, Cause::Refused);
             assert_eq!(failure.detail, format!("{dead} refused the connection"));
         }
@@ -342,11 +353,12 @@ mod tests {
     fn the_first_failure_in_order_is_told_and_how_many_there_were() {
         let ((_one, first), (_two, second)) = (dead(), dead());
         for race in [staggered, in_turn] {
-            let failure = race(&[first, second], within(LONG), &Interrupt::new()).unwrap_err();
+            let failure =
+                race(&[first, second], within(LONG), &Interrupt::new(), None).unwrap_err();
             let words = format!("{first} refused the connection; 2 addresses tried");
             assert_eq!((failure.cause, &*failure.detail), (Cause::Refused, &*words));
             assert_eq!(
-                race(&[], within(LONG), &Interrupt::new()).unwrap_err().cause,
+                race(&[], within(LONG), &Interrupt::new(), None).unwrap_err().cause,
                 Cause::NameLookup
             );
         }
@@ -373,7 +385,7 @@ mod tests {
         let broadcast = SocketAddr::from(([255, 255, 255, 255], 1));
         assert!(start(broadcast).is_err());
         assert_eq!(
-            dial(&[broadcast, alive], within(LONG), &Interrupt::new())
+            dial(&[broadcast, alive], within(LONG), &Interrupt::new(), None)
                 .unwrap()
                 .peer_addr()
                 .unwrap(),
@@ -384,7 +396,7 @@ mod tests {
     #[test]
     fn the_winner_blocks() {
         let (listens, alive) = alive();
-        let stream = dial(&[alive], within(LONG), &Interrupt::new()).unwrap();
+        let stream = dial(&[alive], within(LONG), &Interrupt::new(), None).unwrap();
         let (mut peer, _) = listens.accept().unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let (began, mut byte) = (sys::now(), [0]);
@@ -397,7 +409,7 @@ mod tests {
     #[test]
     fn a_passed_deadline_dials_nothing() {
         let (_listens, alive) = alive();
-        let failure = dial(&[alive], within(Duration::ZERO), &Interrupt::new()).unwrap_err();
+        let failure = dial(&[alive], within(Duration::ZERO), &Interrupt::new(), None).unwrap_err();
         assert_eq!(failure.cause, Cause::TimedOut(Limit::Connect));
     }
 }

@@ -77,15 +77,13 @@ fn answer(
             head.send(agent, &[][..], progress)
         }
         Outgoing::Empty => head.send(agent, SendBody::none(), progress),
-        Outgoing::Bytes(bytes) => head.send(agent, bytes, progress),
-        Outgoing::Reader { source, length } => {
-            let mut upload = Upload::new(source, length, progress)?;
-            let mut head = head;
-            if let Some(length) = length {
-                head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-            }
-            head.send(agent, SendBody::from_reader(&mut upload), progress)
+        // Only as a reader does it show where the head ends.
+        Outgoing::Bytes(mut bytes) if progress.meter().is_some() => {
+            let length = Some(bytes.len() as u64);
+            head.upload(agent, &mut bytes, length, progress)
         }
+        Outgoing::Bytes(bytes) => head.send(agent, bytes, progress),
+        Outgoing::Reader { source, length } => head.upload(agent, source, length, progress),
     }
 }
 
@@ -96,6 +94,20 @@ struct Head {
 }
 
 impl Head {
+    fn upload(
+        mut self,
+        agent: &Agent,
+        source: &mut dyn Read,
+        length: Option<u64>,
+        progress: &Arc<Progress>,
+    ) -> Result<Response<Body>, Failure> {
+        let mut upload = Upload::new(source, length, progress)?;
+        if let Some(length) = length {
+            self.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        self.send(agent, SendBody::from_reader(&mut upload), progress)
+    }
+
     fn send(
         self,
         agent: &Agent,

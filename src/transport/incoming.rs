@@ -8,9 +8,11 @@
 //! body look whole. Not here: what an error means for the endpoint (`decide`), decoding (`decode`).
 
 use super::failure::Failure;
+use super::meter::Meter;
 use crate::decide::{Cause, Ending, Report};
 use std::fmt;
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Most bytes of a body's memory that are taken on the word of a `Content-Length`.
@@ -55,6 +57,7 @@ pub struct AnswerBody {
     state: State,
     length: Option<u64>,
     received: Option<u64>,
+    meter: Option<Arc<Meter>>,
 }
 
 enum State {
@@ -67,7 +70,16 @@ enum State {
 impl AnswerBody {
     /// A body still to be read, of `length` bytes where the head says so.
     pub fn reader(source: impl BodySource + 'static, length: Option<u64>) -> Self {
-        AnswerBody { state: State::Source(Box::new(source)), length, received: None }
+        AnswerBody { state: State::Source(Box::new(source)), length, received: None, meter: None }
+    }
+
+    /// The same, counted by the meter of its attempt as it is read.
+    pub fn metered_by(mut self, meter: Option<&Arc<Meter>>) -> Self {
+        if let Some(meter) = meter {
+            meter.expect(self.length);
+            self.meter = Some(meter.clone());
+        }
+        self
     }
 
     /// How many bytes it has, where that is known before they are read.
@@ -91,6 +103,23 @@ impl AnswerBody {
         if buf.is_empty() {
             return Ok(0);
         }
+        let read = self.pull_uncounted(buf);
+        self.count(*read.as_ref().unwrap_or(&0), matches!(read, Ok(0)));
+        read
+    }
+
+    /// Counts bytes handed out, and tells of them if it is time, or if they were the last.
+    fn count(&self, bytes: usize, end: bool) {
+        let Some(meter) = &self.meter else { return };
+        meter.add_received(bytes);
+        if end {
+            meter.complete();
+        } else {
+            meter.tick();
+        }
+    }
+
+    fn pull_uncounted(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
         let source = match &mut self.state {
             State::Whole { bytes, read } => {
                 let n = buf.len().min(bytes.len() - *read);
@@ -140,7 +169,9 @@ impl AnswerBody {
             return Err(too_large());
         }
         if let State::Whole { bytes, read: 0 } = &mut self.state {
-            return Ok(std::mem::take(bytes));
+            let bytes = std::mem::take(bytes);
+            self.count(bytes.len(), true);
+            return Ok(bytes);
         }
         let start = self.length.unwrap_or(0).min(TRUSTED_LENGTH);
         let mut bytes = Vec::with_capacity(usize::try_from(start).unwrap_or(0));
@@ -162,7 +193,7 @@ impl Read for AnswerBody {
 impl From<Vec<u8>> for AnswerBody {
     fn from(bytes: Vec<u8>) -> Self {
         let length = Some(bytes.len() as u64);
-        AnswerBody { state: State::Whole { bytes, read: 0 }, length, received: None }
+        AnswerBody { state: State::Whole { bytes, read: 0 }, length, received: None, meter: None }
     }
 }
 

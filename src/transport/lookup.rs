@@ -15,10 +15,11 @@ use super::deadline::Deadline;
 use super::failure::Failure;
 use super::interrupt::{Interrupt, Wake};
 use super::known::{Key, Known};
+use super::meter::{self, Meter};
 use super::platform;
 use crate::decide::{Cause, Limit};
 use crate::sys;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -119,19 +120,32 @@ struct Flight {
 }
 
 impl Flight {
-    fn wait(&self, deadline: Deadline, interrupt: &Interrupt) -> Result<Vec<SocketAddr>, Failure> {
+    fn wait(
+        &self,
+        deadline: Deadline,
+        interrupt: &Interrupt,
+        meter: Option<&Meter>,
+    ) -> Result<Vec<SocketAddr>, Failure> {
         let mut found = self.found.lock();
         loop {
             if let Some(found) = &*found {
                 return found.clone().map_err(failure);
             }
+            if let Some(meter) = meter {
+                MutexGuard::unlocked(&mut found, || meter.tick());
+                // It may have landed meanwhile, with nobody waiting to be woken.
+                if found.is_some() {
+                    continue;
+                }
+            }
             if interrupt.is_triggered() {
                 return Err(Failure::cancelled());
             }
-            match deadline.at() {
+            deadline.left()?;
+            let due = sys::now().checked_add(meter::due_in(meter));
+            match deadline.at().into_iter().chain(due).min() {
                 None => self.landed.wait(&mut found),
                 Some(at) => {
-                    deadline.left()?;
                     self.landed.wait_until(&mut found, at);
                 }
             }
@@ -174,6 +188,7 @@ impl Names {
         port: u16,
         deadline: Deadline,
         interrupt: &Interrupt,
+        meter: Option<&Meter>,
     ) -> Result<Vec<SocketAddr>, Failure> {
         if let Some(ip) = literal(host) {
             return Ok(vec![SocketAddr::new(ip, port)]);
@@ -186,7 +201,7 @@ impl Names {
         if let Some(fresh) = fresh {
             return Ok(fresh);
         }
-        match (self.ask(&key, deadline, stale.is_some(), interrupt), stale) {
+        match (self.ask(&key, deadline, stale.is_some(), interrupt, meter), stale) {
             (Err(failure), Some(stale))
                 if !matches!(failure.cause, Cause::NameUnknown | Cause::Cancelled) =>
             {
@@ -209,6 +224,7 @@ impl Names {
         deadline: Deadline,
         stand_in: bool,
         interrupt: &Interrupt,
+        meter: Option<&Meter>,
     ) -> Result<Vec<SocketAddr>, Failure> {
         let flight = self.join(key)?;
         let mut until = deadline;
@@ -221,7 +237,7 @@ impl Names {
         }
         // One who comes too late to be woken finds the interrupt triggered.
         let _ = interrupt.watch(&flight);
-        let found = flight.wait(until, interrupt);
+        let found = flight.wait(until, interrupt, meter);
         interrupt.forget(&flight);
         found
     }
@@ -318,7 +334,7 @@ mod tests {
     #[test]
     fn literals_are_never_looked_up() {
         let names = Names::new(Arc::new(|_: &str, _| -> Found { panic!("asked") }));
-        let at = |host| names.find(host, 7, within(LONG), &Interrupt::new()).unwrap();
+        let at = |host| names.find(host, 7, within(LONG), &Interrupt::new(), None).unwrap();
         assert_eq!(at("127.0.0.9"), [SocketAddr::from(([127, 0, 0, 9], 7))]);
         assert_eq!(at("[::1]"), ["[::1]:7".parse().unwrap()]);
     }
@@ -355,11 +371,18 @@ mod tests {
         }));
         for n in 0..MAX_LOOKUPS {
             let failure = names
-                .find(&format!("{n}.test"), 1, within(Duration::from_millis(5)), &Interrupt::new())
+                .find(
+                    &format!("{n}.test"),
+                    1,
+                    within(Duration::from_millis(5)),
+                    &Interrupt::new(),
+                    None,
+                )
                 .unwrap_err();
             assert_eq!(failure.cause, Cause::TimedOut(Limit::Connect));
         }
-        let refused = names.find("one-more.test", 1, within(LONG), &Interrupt::new()).unwrap_err();
+        let refused =
+            names.find("one-more.test", 1, within(LONG), &Interrupt::new(), None).unwrap_err();
         assert_eq!(refused.cause, Cause::NameLookup);
         gate.wait();
     }
@@ -368,7 +391,7 @@ mod tests {
     fn certainty_is_told_from_failure() {
         let cause = |error: LookupError| {
             Names::new(Arc::new(move |_: &str, _: u16| Err(error.clone())))
-                .find("a.test", 1, within(LONG), &Interrupt::new())
+                .find("a.test", 1, within(LONG), &Interrupt::new(), None)
                 .unwrap_err()
                 .cause
         };
@@ -377,7 +400,7 @@ mod tests {
         assert_eq!(cause(failed), Cause::NameLookup);
         let empty = Names::new(Arc::new(|_: &str, _: u16| Ok(Vec::new())));
         assert_eq!(
-            empty.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap_err().cause,
+            empty.find("a.test", 1, within(LONG), &Interrupt::new(), None).unwrap_err().cause,
             Cause::NameLookup,
             "an empty answer is no certainty"
         );
@@ -399,10 +422,16 @@ mod tests {
     fn a_fresh_answer_is_not_asked_for_again() {
         let names = giving(vec![Ok(peers(1)), Ok(peers(2))]);
         for _ in 0..5 {
-            assert_eq!(names.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap(), peers(1));
+            assert_eq!(
+                names.find("a.test", 1, within(LONG), &Interrupt::new(), None).unwrap(),
+                peers(1)
+            );
         }
         names.doubt("a.test", 1);
-        assert_eq!(names.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap(), peers(2));
+        assert_eq!(
+            names.find("a.test", 1, within(LONG), &Interrupt::new(), None).unwrap(),
+            peers(2)
+        );
     }
 
     #[test]
@@ -412,14 +441,14 @@ mod tests {
         let names = giving(answers);
         for what in ["good", "failed", "empty"] {
             assert_eq!(
-                names.find("a.test", 1, within(LONG), &Interrupt::new()),
+                names.find("a.test", 1, within(LONG), &Interrupt::new(), None),
                 Ok(peers(1)),
                 "{what}"
             );
             names.doubt("a.test", 1);
         }
         let cause = |names: &Names| {
-            names.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap_err().cause
+            names.find("a.test", 1, within(LONG), &Interrupt::new(), None).unwrap_err().cause
         };
         assert_eq!(cause(&names), Cause::NameUnknown, "certain, so nothing stands in");
         assert_eq!(cause(&names), Cause::NameLookup, "and nothing is left: the source panics");
@@ -439,7 +468,7 @@ mod tests {
         }));
         let find = |time| {
             let began = sys::now();
-            let found = names.find("a.test", 1, within(time), &Interrupt::new()).unwrap();
+            let found = names.find("a.test", 1, within(time), &Interrupt::new(), None).unwrap();
             (found, sys::now() - began)
         };
         assert_eq!(find(LONG).0, peers(1));
@@ -476,7 +505,7 @@ mod tests {
     #[test]
     fn the_system_knows_localhost() {
         let found = Names::new(Arc::new(SystemLookup))
-            .find("localhost", 80, within(LONG), &Interrupt::new())
+            .find("localhost", 80, within(LONG), &Interrupt::new(), None)
             .unwrap();
         assert!(found.iter().all(|a| a.ip().is_loopback() && a.port() == 80), "{found:?}");
     }
@@ -485,7 +514,7 @@ mod tests {
     fn a_panic_of_the_lookup_is_a_failure() {
         let names = Names::new(Arc::new(|_: &str, _: u16| -> Found { panic!("on purpose") }));
         assert_eq!(
-            names.find("a.test", 1, within(LONG), &Interrupt::new()).unwrap_err().cause,
+            names.find("a.test", 1, within(LONG), &Interrupt::new(), None).unwrap_err().cause,
             Cause::NameLookup
         );
     }

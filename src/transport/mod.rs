@@ -8,7 +8,8 @@
 //! agent of an endpoint, `exchange` sends one message and reads the head of another, `incoming` is the
 //! body after it (`decode` undoes its coding), `connector` dials (`lookup`,
 //! `dial`, `session`), `wire` is the connection ureq sees (`socket`, `buffers`), `current` the attempt
-//! they all write into, `interrupt` stops them, and `failure` names what went wrong.
+//! they all write into, `interrupt` stops them, `meter` tells how far they are, and `failure` names what
+//! went wrong.
 
 mod agent;
 mod buffers;
@@ -26,6 +27,7 @@ mod interrupt;
 mod keep_alive;
 mod known;
 mod lookup;
+mod meter;
 mod platform;
 #[allow(dead_code)]
 mod proxy_url;
@@ -45,6 +47,7 @@ pub use identity::Identity;
 pub use incoming::{AnswerBody, BodySource};
 pub use interrupt::{Interrupt, Wake};
 pub use lookup::{LookupError, NameLookup, SystemLookup};
+pub use meter::{Meter, Transferred, Watcher};
 pub use proxy_url::{ProxyScheme, ProxyUrl};
 #[cfg(feature = "testing")]
 pub use scripted::{Reply, ScriptedTransport, Seen};
@@ -86,6 +89,9 @@ pub struct Attempt<'a> {
     /// Triggered when nobody waits for the call any more. Whatever blocks ends then, with
     /// `Cause::Cancelled`, unless the answer is complete.
     pub interrupt: &'a Arc<Interrupt>,
+    /// Whom to tell how far the attempt is while it blocks, where somebody watches. What is received
+    /// the body counts by itself.
+    pub meter: Option<&'a Arc<Meter>>,
 }
 
 /// A request's body for one attempt.

@@ -9,6 +9,7 @@
 //! arrive is tested against real sockets.
 
 use super::interrupt::Interrupt;
+use super::meter::{self, Meter};
 use super::{Answer, AnswerBody, Attempt, BodySource, Failure, Outgoing, Transport};
 use crate::decide::{Cause, Ending, Limit, Limits, Phase, Report};
 use crate::sys::{Clock as _, ManualClock};
@@ -210,6 +211,7 @@ impl Transport for ScriptedTransport {
             now: self.clock.now(),
             limits: attempt.limits,
             interrupt: attempt.interrupt,
+            meter: attempt.meter,
             report: Report::new(),
             sent: Vec::new(),
         };
@@ -474,7 +476,8 @@ struct Play<'a> {
     /// together, however their threads take turns.
     now: Instant,
     limits: Limits,
-    interrupt: &'a Interrupt,
+    interrupt: &'a Arc<Interrupt>,
+    meter: Option<&'a Arc<Meter>>,
     report: Report,
     sent: Vec<u8>,
 }
@@ -526,6 +529,9 @@ impl Play<'_> {
             }
         }
         self.report.bytes_sent = self.sent.len() as u64;
+        if let Some(meter) = self.meter {
+            meter.sent(self.report.bytes_sent);
+        }
         self.report.phase = Phase::Head;
         Ok(())
     }
@@ -551,6 +557,8 @@ impl Play<'_> {
                     clock: self.clock.clone(),
                     now: self.now,
                     limits: self.limits,
+                    interrupt: self.interrupt.clone(),
+                    meter: self.meter.cloned(),
                     cut: Cell::new(None),
                 };
                 AnswerBody::reader(rest, Some(length as u64))
@@ -559,17 +567,14 @@ impl Play<'_> {
         Answer { status, headers, body }
     }
 
-    /// Lets time pass: `time`, or without end, but no further than the limit, and none at all when the
-    /// call is over.
+    /// Lets time pass: `time`, or without end, but no further than the limit.
     fn wait(
         &mut self,
         time: Option<Duration>,
         limit: (Option<Instant>, Limit),
     ) -> Result<(), Cause> {
-        if self.interrupt.is_triggered() {
-            return Err(Cause::Cancelled);
-        }
-        pass(self.clock, &mut self.now, time, limit)
+        let meter = self.meter.map(|meter| &**meter);
+        pass(self.clock, &mut self.now, time, limit, self.interrupt, meter)
     }
 
     fn to_connect(&self) -> (Option<Instant>, Limit) {
@@ -589,6 +594,8 @@ struct Unfinished {
     clock: ManualClock,
     now: Instant,
     limits: Limits,
+    interrupt: Arc<Interrupt>,
+    meter: Option<Arc<Meter>>,
     /// When it must be over, said after the head was there.
     cut: Cell<Option<Instant>>,
 }
@@ -609,7 +616,8 @@ impl BodySource for Unfinished {
         let stall = self.limits.stall.and_then(|stall| self.now.checked_add(stall));
         let until = [self.limits.body_until, self.cut.get()].into_iter().flatten().min();
         let limit = earlier((stall, Limit::Stall), (until, Limit::Attempt));
-        let waited = pass(&self.clock, &mut self.now, None, limit);
+        let meter = self.meter.as_deref();
+        let waited = pass(&self.clock, &mut self.now, None, limit, &self.interrupt, meter);
         let cause = waited.expect_err("waiting without end ends at a limit");
         Err(Failure::new(cause, "the body stalls, by its script"))
     }
@@ -623,12 +631,15 @@ impl BodySource for Unfinished {
     }
 }
 
-/// Lets time pass from `now` on: `time`, or without end, but no further than the limit.
+/// Lets time pass from `now` on: `time`, or without end, but no further than the limit, and none at all
+/// when the call is over. Who watches it is told in between.
 fn pass(
     clock: &ManualClock,
     now: &mut Instant,
     time: Option<Duration>,
     limit: (Option<Instant>, Limit),
+    interrupt: &Interrupt,
+    meter: Option<&Meter>,
 ) -> Result<(), Cause> {
     let until = time.and_then(|time| now.checked_add(time));
     let (stop, limit) = limit;
@@ -638,9 +649,18 @@ fn pass(
         (_, Some(stop)) => (stop, Err(Cause::TimedOut(limit))),
         (None, None) => panic!("nothing would ever end this attempt: give it a limit"),
     };
-    *now = at;
-    clock.reach(at);
-    ended
+    while !interrupt.is_triggered() {
+        let step = now.checked_add(meter::due_in(meter)).map_or(at, |due| due.min(at));
+        clock.reach(step);
+        *now = step;
+        if let Some(meter) = meter {
+            meter.tick();
+        }
+        if step == at {
+            return ended;
+        }
+    }
+    Err(Cause::Cancelled)
 }
 
 /// The earlier of two limits; of equal ones the first.

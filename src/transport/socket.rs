@@ -12,11 +12,15 @@
 //! which must never pass for the end of an answer: each end and each error is followed by a look at
 //! the interrupt, and so is the beginning of each slice.
 //!
+//! Where somebody watches the call, waits are made by `poll` as well, and end when there is something
+//! to tell.
+//!
 //! Not here: TLS (`session`), counting (`wire`), making the connection (`dial`).
 
 use super::deadline::Deadline;
 use super::failure::Failure;
 use super::interrupt::Interrupt;
+use super::meter::Meter;
 use super::platform::{self, Ready};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -37,6 +41,8 @@ pub(super) struct Socket {
     blocking: bool,
     /// Of the call it serves; none while idle.
     interrupt: Option<Arc<Interrupt>>,
+    /// Of the attempt it serves, where somebody watches.
+    meter: Option<Arc<Meter>>,
 }
 
 impl Socket {
@@ -46,11 +52,16 @@ impl Socket {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SLICE))?;
         stream.set_write_timeout(Some(SLICE))?;
-        Ok(Socket { stream, blocking: true, interrupt: None })
+        Ok(Socket { stream, blocking: true, interrupt: None, meter: None })
     }
 
-    /// From now on this interrupt ends what blocks.
-    pub(super) fn serve(&mut self, interrupt: &Arc<Interrupt>) -> Result<(), Failure> {
+    /// From now on this interrupt ends what blocks, and this meter is looked at meanwhile.
+    pub(super) fn serve(
+        &mut self,
+        interrupt: &Arc<Interrupt>,
+        meter: Option<&Arc<Meter>>,
+    ) -> Result<(), Failure> {
+        self.meter = meter.cloned();
         if self.interrupt.as_ref().is_some_and(|serving| Arc::ptr_eq(serving, interrupt)) {
             return self.wanted();
         }
@@ -60,6 +71,7 @@ impl Socket {
 
     /// From now on nothing interrupts it. `false` if that may have happened already.
     pub(super) fn rest(&mut self) -> bool {
+        self.meter = None;
         self.interrupt.take().is_none_or(|interrupt| interrupt.forget(&self.stream))
     }
 
@@ -139,13 +151,20 @@ impl Socket {
 
     /// Chooses the mode for the next call: `None` to block for a slice, or the time of an exact wait.
     fn prepare(&mut self, deadline: Deadline) -> Result<Option<Duration>, Failure> {
+        if let Some(meter) = &self.meter {
+            meter.tick();
+        }
         self.wanted()?;
         let near = deadline.left()?.filter(|left| *left <= NEAR);
-        if near.is_none() != self.blocking {
-            self.blocking = near.is_none();
+        let exact = match &self.meter {
+            None => near,
+            Some(meter) => Some(meter.due_in().min(near.unwrap_or(SLICE))),
+        };
+        if exact.is_none() != self.blocking {
+            self.blocking = exact.is_none();
             self.stream.set_nonblocking(!self.blocking).map_err(|e| Failure::of_system(&e))?;
         }
-        Ok(near)
+        Ok(exact)
     }
 }
 

@@ -78,6 +78,7 @@ impl<'a> Upload<'a> {
 
 impl Read for Upload<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.progress.body_begins();
         self.next(buf).map_err(Failure::into_io)
     }
 }

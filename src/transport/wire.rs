@@ -80,7 +80,7 @@ impl Wire {
         progress.obtained(self.used);
         self.used = true;
         self.progress = Some(progress.clone());
-        self.socket.serve(progress.interrupt())?;
+        self.socket.serve(progress.interrupt(), progress.meter())?;
         Ok(progress)
     }
 
@@ -188,7 +188,7 @@ impl Transport for Wire {
         if amount == 0 {
             return Ok(());
         }
-        progress.asked();
+        progress.asked(amount);
         if progress.answered_early() {
             return Ok(());
         }

@@ -41,6 +41,7 @@ fn attempt<'a>(
         },
         fresh: false,
         interrupt: &NEVER,
+        meter: None,
     });
     assert_eq!(answer.is_some(), report.ending == Ending::Answered, "as the trait promises");
     if let Some(answer) = answer {

@@ -22,23 +22,23 @@ const USUAL: Duration = ms(50);
 const MOST: Duration = ms(150);
 
 /// Somewhere a call blocks.
-struct Place {
-    name: &'static str,
-    client: Client,
-    body: Vec<u8>,
-    phase: Phase,
-    delivery: Delivery,
+pub(super) struct Place {
+    pub(super) name: &'static str,
+    pub(super) client: Client,
+    pub(super) body: Vec<u8>,
+    pub(super) phase: Phase,
+    pub(super) delivery: Delivery,
     /// It has to be reached over a connection that has served before.
-    reused: bool,
+    pub(super) reused: bool,
     /// The endpoint that would be next.
-    next: Arc<Server>,
+    pub(super) next: Arc<Server>,
     /// Alive for as long as the place is.
     _first: Vec<Server>,
     _hole: Option<Blackhole>,
 }
 
 /// Every place, with limits that are far away, or so near that each wait is made by `poll`.
-fn places(near: bool) -> Vec<Place> {
+pub(super) fn places(near: bool) -> Vec<Place> {
     let ca = Authority::new();
     let limit = if near { Timeout::fixed(ms(240)).unwrap() } else { Timeout::infinite() };
     let client = |first: &dyn Display, next: &Server| -> ClientBuilder {

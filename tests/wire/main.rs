@@ -18,6 +18,7 @@
 //! | `decompress.rs` | content codings: what is undone, and what is no such coding |
 //! | `cancel.rs` | a call ends when its caller says so, wherever it is, and no other does |
 //! | `config.rs` | a client from TOML or JSON, and where a mistake in it stands |
+//! | `progress.rs` | who watches a call is told, wherever it is blocked |
 //! | `idle.rs` | which idle connections are used again, and by which process |
 //! | `sight.rs` | what a person sees: explained errors, the log, snapshots as text |
 //! | `signals.rs` | a signal fails no call |
@@ -38,6 +39,7 @@ mod failover;
 mod idle;
 mod limits;
 mod names;
+mod progress;
 mod redirects;
 mod resend;
 mod sight;
