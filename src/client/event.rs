@@ -68,6 +68,28 @@ impl EventKind {
 /// It is told on the thread whose call caused it, and never under a lock: an observer may use the
 /// client. Its text names endpoints by label, and the failover by host, and never shows a path, a
 /// query or a secret.
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Client, EventKind};
+/// use std::sync::mpsc::channel;
+///
+/// let (a, b) = ("https://a.example", "https://b.example");
+/// let network = ScriptedTransport::new().on(a, [Reply::refused()]).on(b, [Reply::ok("well")]);
+/// let (tell, told) = channel();
+/// let client = Client::builder()
+///     .base_urls(&format!("{a}, {b}"))
+///     .transport(network)
+///     .on_event(move |event| {
+///         if event.kind() == EventKind::Failover {
+///             tell.send(event.to_string()).unwrap();
+///         }
+///     })
+///     .build()?;
+/// client.get("/").send()?;
+/// assert_eq!(told.recv().unwrap(), "a.example not answering, using b.example");
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'a> {
     pub(crate) kind: EventKind,

@@ -67,6 +67,13 @@ use std::sync::Arc;
 ///
 /// A clone is the same client: clones share endpoints, idle connections and what was learned about
 /// them. Threads may use one at the same time.
+///
+/// ```
+/// let client = anyhost::Client::new("https://api.example.com/v1, https://fallback.example.com/v1")?;
+/// let for_another_thread = client.clone();
+/// std::thread::spawn(move || assert_eq!(for_another_thread.snapshot().members().len(), 2));
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Arc<Shared>,

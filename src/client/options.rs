@@ -14,6 +14,12 @@ use http::{HeaderName, HeaderValue};
 use std::fmt::Display;
 
 /// One row of the table of options.
+///
+/// ```
+/// let deadline = anyhost::options().iter().find(|option| option.name() == "deadline").unwrap();
+/// assert_eq!(deadline.default(), "off");
+/// assert!(deadline.is_for_requests());
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct OptionSpec {
     name: &'static str,

@@ -12,6 +12,19 @@ use std::time::Duration;
 ///
 /// An answer of any status is an answer: look at [`status`](Response::status), or ask for
 /// `require_success`.
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+///
+/// let a = "https://a.example";
+/// let network = ScriptedTransport::new().on(a, [Reply::ok("hello").header("ETag", "\"7\"")]);
+/// let client = anyhost::Client::builder().base_urls(a).transport(network).build()?;
+/// let answer = client.get("/greeting").send()?;
+/// assert_eq!((answer.status(), answer.text()?), (200, "hello"));
+/// assert_eq!(answer.header("etag"), Some("\"7\""));
+/// assert_eq!(answer.endpoint(), "https://a.example");
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 pub struct Response {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,

@@ -149,6 +149,16 @@ impl Default for ClientSettings {
 }
 
 /// How a call chooses among endpoints that give no priority of their own.
+///
+/// ```
+/// use anyhost::{Client, Selection};
+///
+/// let client = Client::builder()
+///     .base_urls("https://mirror-1.example, https://mirror-2.example")
+///     .selection(Selection::Weighted)
+///     .build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Selection {

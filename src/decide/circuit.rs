@@ -31,6 +31,15 @@ use std::time::{Duration, Instant};
 ///
 /// 5 failures in a row, waits from 30 s to 1 h with jitter: seed 001. The waits double from the first
 /// failure on, so the first window at the defaults is 480 s before jitter (B-2), not 30 s.
+///
+/// ```
+/// use anyhost::BreakerSettings;
+/// use std::time::Duration;
+///
+/// let quick = BreakerSettings::new(3, Duration::from_millis(250), Duration::from_secs(20), true)?;
+/// let client = anyhost::Client::builder().base_urls("https://a.example").breaker(quick).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerSettings {
     threshold: u32,

@@ -9,6 +9,21 @@
 ///
 /// `Safe`, as seed 000 has it: GET and HEAD. RFC 9110 §9.2.2 also calls PUT and DELETE idempotent,
 /// but a PUT repeated on another host can undo a write that came between; widen it where you know.
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Client, Resend};
+///
+/// let (a, b) = ("https://a.example", "https://b.example");
+/// let network =
+///     ScriptedTransport::new().on(a, [Reply::resets_after_sending()]).on(b, [Reply::ok("done")]);
+/// let client = Client::builder().base_urls(&format!("{a}, {b}")).transport(network.clone()).build()?;
+///
+/// // The service recognises repeats by this key, so this one request may go out again.
+/// let answer = client.post("/orders").header("Idempotency-Key", "5ac1").resend(Resend::Any).send()?;
+/// assert_eq!(answer.endpoint(), b);
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Resend {

@@ -12,6 +12,17 @@ use std::time::Instant;
 /// What an endpoint may be used for.
 ///
 /// The numbers are those of `ANYHOST_STATE_*` in the C header.
+///
+/// ```
+/// use anyhost::{Client, State};
+///
+/// let client = Client::new("https://a.example, https://b.example")?;
+/// client.disable("https://b.example", "maintenance until noon")?;
+/// let snapshot = client.snapshot();
+/// let b = snapshot.find("https://b.example").unwrap();
+/// assert_eq!((b.state(), b.detail()), (State::Disabled, "maintenance until noon"));
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum State {
