@@ -11,12 +11,17 @@ mod cancel;
 #[cfg(feature = "config")]
 mod config;
 mod endpoint;
+// Used once a client can have proxies.
+#[allow(dead_code)]
+mod environment;
 mod error;
 mod event;
 mod explain;
 mod foreign;
 mod headers;
 mod log;
+#[allow(dead_code)]
+mod no_proxy;
 mod options;
 mod preset;
 mod progress;

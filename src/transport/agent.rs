@@ -1,7 +1,9 @@
-//! The transport of production: one ureq agent for each endpoint.
+//! The transport of production: one ureq agent for each endpoint and the proxy on the way to it.
 //!
 //! One agent each, because ureq's pool takes time quadratic in the connections it holds, and
-//! because dropping an agent is then a way to drop an endpoint's idle connections. Agents cost a
+//! because dropping an agent is then a way to drop a route's idle connections. Routes share none, not
+//! even plain http to several endpoints through one proxy, which HTTP would allow: what an endpoint or
+//! a proxy has left behind is gone with it, and never met by another. Agents cost a
 //! microsecond and are made when first asked for. All of them share the names being looked up and
 //! the TLS configuration, so sessions resume across endpoints.
 //!
@@ -14,7 +16,7 @@ use super::exchange::{exchange, sizes};
 use super::failure::Failure;
 use super::lookup::{NameLookup, Names, SystemLookup};
 use super::tls::{TlsSettings, server_name};
-use super::{Answer, Attempt, Transport};
+use super::{Answer, Attempt, ProxyUrl, Transport};
 use crate::decide::{Cause, Ending, Report};
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -33,7 +35,7 @@ pub struct TransportConfig {
     /// An idle connection older than this is closed instead of used. Default: 15 s, shorter than
     /// what common servers and load balancers allow.
     pub idle_timeout: Duration,
-    /// Most idle connections kept for one endpoint. Default: 8.
+    /// Most idle connections kept for one endpoint, and through each proxy. Default: 8.
     pub max_idle_per_endpoint: usize,
     /// Largest head of an answer, in bytes. Default: 64 KiB.
     pub max_head: usize,
@@ -66,63 +68,96 @@ impl fmt::Debug for TransportConfig {
 pub struct AgentTransport {
     config: ureq::config::Config,
     shared: Arc<Shared>,
-    agents: RwLock<HashMap<u64, Arc<Known>>>,
+    routes: RwLock<Routes>,
 }
 
-/// What an endpoint's attempts go through.
+/// By endpoint: directly, or through one proxy each.
+type Routes = HashMap<u64, Vec<Arc<Known>>>;
+
+/// What the attempts at an endpoint go through, by one route.
 struct Known {
     agent: Agent,
     /// Its connections were verified by this name, so they serve no other.
     server_name: Option<String>,
+    proxy: Option<ProxyUrl>,
 }
 
 impl fmt::Debug for AgentTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentTransport").field("endpoints", &self.agents.read().len()).finish()
+        f.debug_struct("AgentTransport").field("endpoints", &self.routes.read().len()).finish()
     }
 }
 
 impl AgentTransport {
     /// A transport without any connection yet.
     pub fn new(config: TransportConfig) -> Self {
-        let shared = Arc::new(Shared::new(Names::new(config.lookup.clone()), config.tls.clone()));
-        AgentTransport { config: ureq_config(&config), shared, agents: RwLock::default() }
+        let names = Names::new(config.lookup.clone());
+        let shared = Arc::new(Shared::new(names, config.tls.clone(), config.max_head));
+        AgentTransport { config: ureq_config(&config), shared, routes: RwLock::default() }
     }
 
     fn known(&self, attempt: &Attempt<'_>) -> Result<Arc<Known>, Failure> {
-        if attempt.proxy.is_some() {
-            return Err(Failure::local("no way through proxies yet"));
-        }
-        let serves = |known: &&Arc<Known>| known.server_name.as_deref() == attempt.server_name;
-        if let Some(known) = self.agents.read().get(&attempt.endpoint).filter(serves) {
-            return Ok(known.clone());
+        let serves = |known: &&Arc<Known>| {
+            known.proxy.as_ref() == attempt.proxy
+                && known.server_name.as_deref() == attempt.server_name
+        };
+        let find = |routes: &Routes| {
+            routes.get(&attempt.endpoint).and_then(|routes| routes.iter().find(serves).cloned())
+        };
+        if let Some(known) = find(&self.routes.read()) {
+            return Ok(known);
         }
         let name = match attempt.server_name.map(server_name) {
             Some(None) => return Err(Failure::local("no name for a certificate")),
             Some(name) => name,
             None => None,
         };
-        let mut agents = self.agents.write();
-        if let Some(known) = agents.get(&attempt.endpoint).filter(serves) {
-            return Ok(known.clone());
+        let mut routes = self.routes.write();
+        if let Some(known) = find(&routes) {
+            return Ok(known);
         }
-        let (shared, foreign) = (self.shared.clone(), attempt.foreign);
-        let dialler = Dialler { shared, server_name: name, foreign };
+        let (shared, proxy) = (self.shared.clone(), attempt.proxy.cloned());
+        let dialler =
+            Dialler { shared, server_name: name, foreign: attempt.foreign, proxy: proxy.clone() };
         let known = Arc::new(Known {
             agent: Agent::with_parts(self.config.clone(), dialler, NoResolver),
             server_name: attempt.server_name.map(str::to_owned),
+            proxy,
         });
-        let replaced = agents.insert(attempt.endpoint, known.clone());
+        let endpoint = routes.entry(attempt.endpoint).or_default();
+        let place = endpoint.iter().position(|other| other.proxy == known.proxy);
+        let replaced = match place {
+            Some(place) => Some(std::mem::replace(&mut endpoint[place], known.clone())),
+            None => {
+                endpoint.push(known.clone());
+                None
+            }
+        };
         // Closing its idle connections is I/O.
-        drop(agents);
+        drop(routes);
         drop(replaced);
         Ok(known)
+    }
+
+    /// Forgets the routes that are none of `kept`.
+    fn keep(&self, kept: impl Fn(u64, Option<&ProxyUrl>) -> bool) {
+        let mut gone = Vec::new();
+        self.routes.write().retain(|endpoint, routes| {
+            let (keep, drop): (Vec<_>, Vec<_>) = std::mem::take(routes)
+                .into_iter()
+                .partition(|known| kept(*endpoint, known.proxy.as_ref()));
+            gone.extend(drop);
+            *routes = keep;
+            !routes.is_empty()
+        });
+        // Closing sockets is I/O; the lock is free again by now.
+        drop(gone);
     }
 }
 
 impl Transport for AgentTransport {
     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
-        let endpoint = attempt.endpoint;
+        let (endpoint, proxy) = (attempt.endpoint, attempt.proxy.cloned());
         let progress = Progress::new(attempt.limits, attempt.fresh, sizes(&attempt));
         let progress =
             progress.interrupted_by(attempt.interrupt.clone()).metered_by(attempt.meter.cloned());
@@ -140,7 +175,8 @@ impl Transport for AgentTransport {
                 // A path that went silent has silenced the other connections too: after a sleep of
                 // the machine each of them would cost a call its limit.
                 if facts.reused && matches!(failure.cause, Cause::TimedOut(_)) {
-                    self.forget(endpoint);
+                    let route = (endpoint, proxy.as_ref());
+                    self.keep(|other, through| (other, through) != route);
                 }
                 let ending = Ending::Failed(failure.cause);
                 let (os_error, detail) = (failure.os_error, failure.detail);
@@ -156,14 +192,18 @@ impl Transport for AgentTransport {
     /// Idle connections are closed, those in use when their exchange ends. Another attempt at the
     /// endpoint starts anew.
     fn forget(&self, endpoint: u64) {
-        let gone = self.agents.write().remove(&endpoint);
+        let gone = self.routes.write().remove(&endpoint);
         // Closing sockets is I/O; the lock is free again by now.
         drop(gone);
     }
 
+    fn forget_proxy(&self, proxy: &ProxyUrl) {
+        self.keep(|_, through| through != Some(proxy));
+    }
+
     /// Connections in use are closed when their exchange ends.
     fn drop_idle(&self) {
-        let gone = std::mem::take(&mut *self.agents.write());
+        let gone = std::mem::take(&mut *self.routes.write());
         drop(gone);
     }
 }

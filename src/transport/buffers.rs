@@ -65,6 +65,19 @@ impl Growing {
         std::mem::take(&mut self.held) + amount
     }
 
+    /// Puts `origin` in front of the target in the request line, which begins the `amount` bytes just
+    /// written. Gives their new number.
+    pub(super) fn name_origin(&mut self, amount: usize, origin: &str) -> usize {
+        let Some(method) = self.output[..amount].iter().position(|b| *b == b' ') else {
+            return amount;
+        };
+        let (target, longer) = (method + 1, amount + origin.len());
+        grow(&mut self.output, longer);
+        self.output.copy_within(target..amount, target + origin.len());
+        self.output[target..target + origin.len()].copy_from_slice(origin.as_bytes());
+        longer
+    }
+
     /// The first bytes of the output, to be sent.
     pub(super) fn written(&self, amount: usize) -> &[u8] {
         &self.output[..amount]
@@ -238,6 +251,20 @@ mod tests {
         b.expect(Sizes { head: 100, body: Some(0), at_hand: true });
         b.output();
         assert!(!b.hold(4));
+    }
+
+    #[test]
+    fn a_request_line_names_its_origin() {
+        let mut b = Growing::default();
+        b.output()[..11].copy_from_slice(b"GET / HTTP/");
+        assert_eq!(b.name_origin(11, "http://a.test:81"), 27);
+        assert_eq!(b.written(27), b"GET http://a.test:81/ HTTP/");
+        // In a buffer that has no room left.
+        let size = b.output().len();
+        b.output().fill(b'x');
+        b.output()[..4].copy_from_slice(b"PUT ");
+        assert_eq!(b.name_origin(size, "http://a"), size + 8);
+        assert_eq!(&b.written(size + 8)[..13], b"PUT http://ax");
     }
 
     #[test]

@@ -9,9 +9,10 @@
 
 use super::buffers::Sizes;
 use super::deadline::Deadline;
+use super::failure::Failure;
 use super::interrupt::Interrupt;
 use super::meter::Meter;
-use crate::decide::{Limit, Limits, Phase, Report};
+use crate::decide::{Cause, Limit, Limits, Phase, ProxyReply, Report};
 use crate::sys;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
@@ -48,6 +49,9 @@ pub(super) struct Progress {
     begun: OnceLock<Instant>,
     head_after: OnceLock<Duration>,
     reusable_for: OnceLock<Duration>,
+    proxy_reply: OnceLock<ProxyReply>,
+    /// The proxy has let us through, whatever it said before.
+    let_through: AtomicBool,
 }
 
 const PHASES: [Phase; 10] = [
@@ -86,6 +90,8 @@ impl Progress {
             begun: OnceLock::new(),
             head_after: OnceLock::new(),
             reusable_for: OnceLock::new(),
+            proxy_reply: OnceLock::new(),
+            let_through: AtomicBool::new(false),
         }
     }
 
@@ -230,6 +236,17 @@ impl Progress {
         self.answered_early.load(Relaxed)
     }
 
+    /// The proxy said no. What it said first stays.
+    pub(super) fn refused(&self, reply: ProxyReply) -> Failure {
+        let _ = self.proxy_reply.set(reply);
+        Failure::new(Cause::ProxyRefused, format!("the proxy {reply}"))
+    }
+
+    /// The proxy let us through after all, by another address of the target.
+    pub(super) fn accepted(&self) {
+        self.let_through.store(true, Relaxed);
+    }
+
     /// The head of the answer is complete.
     pub(super) fn head_arrived(&self, status: u16) {
         if let Some(begun) = self.begun.get() {
@@ -254,8 +271,13 @@ impl Progress {
     /// The facts so far, as a report that says nothing of the ending yet.
     pub(super) fn report(&self) -> Report {
         let status = self.status.load(Relaxed);
+        let let_through = self.let_through.load(Relaxed);
+        let proxy_reply = self.proxy_reply.get().copied().filter(|_| !let_through);
+        let about_credentials = proxy_reply.is_some_and(ProxyReply::is_about_credentials);
         Report {
-            phase: self.phase(),
+            // Credentials are asked for by an answer to what has begun a later phase.
+            phase: if about_credentials { Phase::ProxyAuth } else { self.phase() },
+            proxy_reply,
             status: (status != 0).then_some(status),
             asked_to_send: self.asked_to_send.load(Relaxed),
             bytes_sent: self.sent.load(Relaxed),

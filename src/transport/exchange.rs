@@ -9,9 +9,10 @@ use super::current::Progress;
 use super::failure::Failure;
 use super::keep_alive;
 use super::upload::Upload;
-use super::{Answer, AnswerBody, Attempt, BodySource, Outgoing};
-use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use super::{Answer, AnswerBody, Attempt, BodySource, Outgoing, ProxyUrl};
+use crate::decide::ProxyReply;
+use http::header::{CONTENT_LENGTH, EXPECT, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,7 +33,12 @@ pub(super) fn exchange(
     if progress.interrupt().is_triggered() {
         return Err(Failure::cancelled());
     }
+    let forwarded = forwarder(&attempt).is_some();
     let (head, body) = answer(agent, attempt, progress)?.into_parts();
+    // No target says this (RFC 9110 section 15.5.8): a proxy that wants credentials hands nothing on.
+    if forwarded && head.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        return Err(progress.refused(ProxyReply::Http(head.status.as_u16())));
+    }
     progress.head_arrived(head.status.as_u16());
     progress.keep_for(keep_alive::reusable_for(&head.headers));
     let length = body.content_length();
@@ -55,7 +61,10 @@ pub(super) fn sizes(attempt: &Attempt<'_>) -> Sizes {
         Outgoing::Reader { length, .. } => *length,
     };
     let at_hand = matches!(attempt.body, Outgoing::Bytes(_));
-    Sizes { head: request + attempt.url.len() + headers + ADDED, body, at_hand }
+    let credentials = attempt.proxy.and_then(ProxyUrl::credentials);
+    let proxy =
+        credentials.map_or(0, |c| PROXY_AUTHORIZATION.as_str().len() + c.basic().len() + LINE);
+    Sizes { head: request + attempt.url.len() + headers + proxy + ADDED, body, at_hand }
 }
 
 fn answer(
@@ -69,6 +78,9 @@ fn answer(
     headers.remove(EXPECT);
     headers.remove(CONTENT_LENGTH);
     headers.remove(TRANSFER_ENCODING);
+    if let Some(proxy) = attempt.proxy {
+        authorize(&mut headers, proxy, forwarder(&attempt).is_some())?;
+    }
     let method = attempt.method.clone();
     let head = Head { method, url, headers };
     match attempt.body {
@@ -85,6 +97,26 @@ fn answer(
         Outgoing::Bytes(bytes) => head.send(agent, bytes, progress),
         Outgoing::Reader { source, length } => head.upload(agent, source, length, progress),
     }
+}
+
+/// The proxy that hands the request on, where one does: through a tunnel nobody does.
+fn forwarder<'a>(attempt: &Attempt<'a>) -> Option<&'a ProxyUrl> {
+    let plain = !attempt.url.starts_with("https:");
+    attempt.proxy.filter(|proxy| plain && proxy.scheme().is_http())
+}
+
+/// `Proxy-Authorization` is for the proxy alone: in what it hands on, with our credentials where there
+/// are any, and never in what goes through a tunnel to the target (RFC 9110 section 11.7.2).
+fn authorize(headers: &mut HeaderMap, proxy: &ProxyUrl, forwards: bool) -> Result<(), Failure> {
+    if !forwards {
+        headers.remove(PROXY_AUTHORIZATION);
+    } else if let Some(credentials) = proxy.credentials() {
+        let mut value = HeaderValue::try_from(credentials.basic())
+            .map_err(|_| Failure::local("not a header"))?;
+        value.set_sensitive(true);
+        headers.insert(PROXY_AUTHORIZATION, value);
+    }
+    Ok(())
 }
 
 struct Head {

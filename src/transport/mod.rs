@@ -7,9 +7,9 @@
 //! then can deadlines hold everywhere and the facts of a report be facts: `agent` finds the ureq
 //! agent of an endpoint, `exchange` sends one message and reads the head of another, `incoming` is the
 //! body after it (`decode` undoes its coding), `connector` dials (`lookup`,
-//! `dial`, `session`), `wire` is the connection ureq sees (`socket`, `buffers`), `current` the attempt
-//! they all write into, `interrupt` stops them, `meter` tells how far they are, and `failure` names what
-//! went wrong.
+//! `dial`, `tunnel` through a proxy, `session`), `wire` is the connection ureq sees (`socket`,
+//! `buffers`), `current` the attempt they all write into, `interrupt` stops them, `meter` tells how far
+//! they are, and `failure` names what went wrong.
 
 mod agent;
 mod buffers;
@@ -21,21 +21,24 @@ mod dial;
 mod early;
 mod exchange;
 mod failure;
+mod http_connect;
 mod identity;
 mod incoming;
 mod interrupt;
 mod keep_alive;
 mod known;
+mod line;
 mod lookup;
 mod meter;
 mod platform;
-#[allow(dead_code)]
 mod proxy_url;
 #[cfg(feature = "testing")]
 mod scripted;
 mod session;
 mod socket;
+mod socks;
 mod tls;
+mod tunnel;
 mod unverified;
 mod upload;
 mod wire;

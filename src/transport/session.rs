@@ -1,15 +1,15 @@
-//! TLS over one socket: rustls driven by hand.
+//! TLS over one connection: rustls driven by hand.
 //!
 //! rustls's own adapters hide a failed write until the next call and turn a peer's alert into a
 //! broken pipe. Here bytes are moved in the open: what rustls wants sent is kept in `outgoing`
-//! until the socket has taken it, and a failed write is followed by a look at what the peer said.
+//! until the carrier has taken it, and a failed write is followed by a look at what the peer said.
 //!
 //! Invariant: `taken <= filled <= arrived.len()`; `arrived[taken..filled]` is ciphertext that
 //! rustls has not seen, because it holds as much plaintext as it is willing to.
 
 use super::deadline::Deadline;
 use super::failure::Failure;
-use super::socket::Socket;
+use super::line::Carrier;
 use crate::decide::Cause;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
@@ -37,7 +37,7 @@ impl Session {
     pub(super) fn handshake(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
-        socket: &mut Socket,
+        carrier: &mut impl Carrier,
         deadline: Deadline,
     ) -> Result<Self, Failure> {
         let tls = ClientConnection::new(config, name).map_err(|e| Failure::of_tls(&e))?;
@@ -50,26 +50,30 @@ impl Session {
             filled: 0,
             mute: false,
         };
-        match session.shake_hands(socket, deadline) {
+        match session.shake_hands(carrier, deadline) {
             Ok(()) => Ok(session),
             // The peer may have told why before it hung up.
             Err(failure) if is_hang_up(&failure) => {
-                Err(session.last_words(socket).unwrap_or(failure))
+                Err(session.last_words(carrier).unwrap_or(failure))
             }
             Err(failure) => {
                 // Tell the peer why; whether that arrives changes nothing.
-                let _ = session.flush(socket, deadline);
+                let _ = session.flush(carrier, deadline);
                 Err(failure)
             }
         }
     }
 
-    fn shake_hands(&mut self, socket: &mut Socket, deadline: Deadline) -> Result<(), Failure> {
-        while self.tls.is_handshaking() || !self.is_flushed() {
+    fn shake_hands(
+        &mut self,
+        carrier: &mut impl Carrier,
+        deadline: Deadline,
+    ) -> Result<(), Failure> {
+        while self.tls.is_handshaking() || !self.is_flushed(carrier) {
             // A stalled write is tried again: the socket looks at the deadline each time.
-            if self.flush(socket, deadline)?
+            if self.flush(carrier, deadline)?
                 && self.tls.is_handshaking()
-                && self.receive(socket, deadline)? == 0
+                && self.receive(carrier, deadline)? == 0
             {
                 return Err(Failure::closed());
             }
@@ -78,26 +82,30 @@ impl Session {
     }
 
     /// Encrypts and sends some of `data`; without data, only sends what is still outgoing. `None`
-    /// if the socket took nothing for a while.
+    /// if the carrier took nothing for a while.
     pub(super) fn write(
         &mut self,
         data: &[u8],
-        socket: &mut Socket,
+        carrier: &mut impl Carrier,
         deadline: Deadline,
     ) -> Result<Option<usize>, Failure> {
-        if !self.flush(socket, deadline)? {
+        if !self.flush(carrier, deadline)? {
             return Ok(None);
         }
         if data.is_empty() {
             return Ok(Some(0));
         }
         let n = self.tls.writer().write(data).map_err(|e| Failure::of_connection(&e))?;
-        self.flush(socket, deadline)?;
+        self.flush(carrier, deadline)?;
         Ok(Some(n))
     }
 
-    /// Whether everything written has been handed to the socket.
-    pub(super) fn is_flushed(&self) -> bool {
+    /// Whether everything written has been handed to the operating system.
+    pub(super) fn is_flushed(&self, carrier: &impl Carrier) -> bool {
+        self.is_written() && carrier.is_flushed()
+    }
+
+    fn is_written(&self) -> bool {
         self.written == self.outgoing.len() && !self.tls.wants_write()
     }
 
@@ -105,7 +113,7 @@ impl Session {
     pub(super) fn read(
         &mut self,
         buf: &mut [u8],
-        socket: &mut Socket,
+        carrier: &mut impl Carrier,
         deadline: Deadline,
     ) -> Result<usize, Failure> {
         loop {
@@ -114,13 +122,13 @@ impl Session {
             }
             // Answers to key updates and the like. That they cannot be sent does not matter to
             // what can be read.
-            if !self.mute && !self.is_flushed() {
-                match self.flush(socket, deadline) {
+            if !self.mute && !self.is_flushed(carrier) {
+                match self.flush(carrier, deadline) {
                     Err(failure) if !is_hang_up(&failure) => return Err(failure),
                     _ => {}
                 }
             }
-            self.receive(socket, deadline)?;
+            self.receive(carrier, deadline)?;
         }
     }
 
@@ -128,21 +136,21 @@ impl Session {
     pub(super) fn read_now(
         &mut self,
         buf: &mut [u8],
-        socket: &mut Socket,
+        carrier: &mut impl Carrier,
     ) -> Result<Option<usize>, Failure> {
         loop {
             if let Some(n) = self.plaintext(buf)? {
                 return Ok(Some(n));
             }
-            if !self.receive_now(socket)? {
+            if !self.receive_now(carrier)? {
                 return Ok(None);
             }
         }
     }
 
     /// Whether nothing is there but session tickets: no data, no close_notify, no end.
-    pub(super) fn is_quiet(&mut self, socket: &mut Socket) -> bool {
-        matches!(self.read_now(&mut [0], socket), Ok(None)) && !self.mute
+    pub(super) fn is_quiet(&mut self, carrier: &mut impl Carrier) -> bool {
+        matches!(self.read_now(&mut [0], carrier), Ok(None)) && !self.mute
     }
 
     /// Gives large buffers back.
@@ -151,7 +159,7 @@ impl Session {
             self.arrived = Vec::new();
             (self.taken, self.filled) = (0, 0);
         }
-        if self.outgoing.capacity() > SMALL && self.is_flushed() {
+        if self.outgoing.capacity() > SMALL && self.is_written() {
             self.outgoing = Vec::new();
             self.written = 0;
         }
@@ -176,14 +184,18 @@ impl Session {
     }
 
     /// Waits for ciphertext and hands it to rustls. 0 is the end of the stream.
-    fn receive(&mut self, socket: &mut Socket, deadline: Deadline) -> Result<usize, Failure> {
-        let n = socket.read(self.room(), deadline)?;
+    fn receive(
+        &mut self,
+        carrier: &mut impl Carrier,
+        deadline: Deadline,
+    ) -> Result<usize, Failure> {
+        let n = carrier.read(self.room(), deadline)?;
         self.arrive(n)?;
         Ok(n)
     }
 
-    fn receive_now(&mut self, socket: &mut Socket) -> Result<bool, Failure> {
-        match socket.read_now(self.room())? {
+    fn receive_now(&mut self, carrier: &mut impl Carrier) -> Result<bool, Failure> {
+        match carrier.read_now(self.room())? {
             Some(n) => self.arrive(n).map(|()| true),
             None => Ok(false),
         }
@@ -228,23 +240,29 @@ impl Session {
         }
     }
 
-    /// Sends what rustls has to send. `false` if the socket took nothing for a while.
-    fn flush(&mut self, socket: &mut Socket, deadline: Deadline) -> Result<bool, Failure> {
+    /// Sends what rustls has to send. `false` if the carrier took nothing for a while.
+    pub(super) fn flush(
+        &mut self,
+        carrier: &mut impl Carrier,
+        deadline: Deadline,
+    ) -> Result<bool, Failure> {
+        let sent = self.send(carrier, deadline);
+        self.mute |= sent.is_err();
+        sent
+    }
+
+    fn send(&mut self, carrier: &mut impl Carrier, deadline: Deadline) -> Result<bool, Failure> {
         loop {
             while self.written < self.outgoing.len() {
-                match socket.write(&self.outgoing[self.written..], deadline) {
-                    Ok(Some(n)) => self.written += n,
-                    Ok(None) => return Ok(false),
-                    Err(failure) => {
-                        self.mute = true;
-                        return Err(failure);
-                    }
+                match carrier.write(&self.outgoing[self.written..], deadline)? {
+                    Some(n) => self.written += n,
+                    None => return Ok(false),
                 }
             }
             self.outgoing.clear();
             self.written = 0;
             if !self.tls.wants_write() {
-                return Ok(true);
+                return carrier.flush(deadline);
             }
             // Into memory first: one system call for several records, and std's vectored write
             // would allow a SIGPIPE.
@@ -253,9 +271,9 @@ impl Session {
     }
 
     /// What a peer that hung up said before, if that explains it: an alert.
-    fn last_words(&mut self, socket: &mut Socket) -> Option<Failure> {
+    fn last_words(&mut self, carrier: &mut impl Carrier) -> Option<Failure> {
         loop {
-            match self.receive_now(socket) {
+            match self.receive_now(carrier) {
                 Ok(true) if self.filled > 0 => {}
                 Ok(_) => return None,
                 Err(failure) if is_hang_up(&failure) => return None,
@@ -274,6 +292,7 @@ mod tests {
     use super::*;
     use crate::decide::Limit;
     use crate::sys;
+    use crate::transport::socket::Socket;
     use crate::transport::tls::{Roots, TlsSettings, client_config};
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;

@@ -1,9 +1,11 @@
 //! A connection as ureq sees it: bytes out, bytes in, still good for another exchange?
 //!
-//! It counts what an attempt's report is made of, keeps the attempt's deadlines, and repairs four
+//! It counts what an attempt's report is made of, keeps the attempt's deadlines, and repairs five
 //! things ureq leaves open: an answer that comes while the request is still being sent is found; a
 //! reset or a missing close_notify never looks like the end of a body; one system call tells
-//! whether an idle connection is alive; and a connection is never used in two processes.
+//! whether an idle connection is alive; a connection is never used in two processes; and to a proxy a
+//! request line names its target in absolute form (RFC 9112 section 3.2.2), which `http`'s types cannot
+//! express.
 //!
 //! Flow: `connector` makes it → ureq writes, reads, and keeps it while idle → drop closes it. A
 //! connection belongs to the attempt that was current at its first write, until it is idle again.
@@ -13,9 +15,9 @@ use super::current::Progress;
 use super::deadline::Deadline;
 use super::early;
 use super::failure::Failure;
+use super::line::{Carrier as _, Line};
 use super::platform;
 use super::session::Session;
-use super::socket::Socket;
 use crate::decide::{Cause, Phase};
 use crate::sys;
 use std::fmt;
@@ -30,10 +32,15 @@ const EARLY_INPUT: usize = 64 << 10;
 /// has not taken is kept; an answer without line ends must not fill the memory.
 const FRAMING_LINE: usize = 64 << 10;
 
-/// A connection to an endpoint.
+/// A connection to an endpoint, or to a proxy that hands requests on.
 pub(super) struct Wire {
-    socket: Socket,
+    line: Line,
+    /// With an endpoint that is spoken to over TLS.
     session: Option<Session>,
+    /// What request lines begin their target with: the origin, where a proxy hands requests on.
+    origin: Option<Box<str>>,
+    /// A request has not begun yet.
+    at_start: bool,
     buffers: Growing,
     /// The attempt it works for; none while idle.
     progress: Option<Arc<Progress>>,
@@ -56,12 +63,14 @@ impl fmt::Debug for Wire {
 
 impl Wire {
     /// A connection just made; with `session` it speaks TLS.
-    pub(super) fn new(socket: Socket, session: Option<Session>, request: Sizes) -> Self {
+    pub(super) fn new(line: Line, session: Option<Session>, request: Sizes) -> Self {
         let mut buffers = Growing::default();
         buffers.expect(request);
         Wire {
-            socket,
+            line,
             session,
+            origin: None,
+            at_start: true,
             buffers,
             progress: None,
             served: None,
@@ -69,6 +78,11 @@ impl Wire {
             spoiled: false,
             forks: platform::forks(),
         }
+    }
+
+    /// A connection just made to a proxy that hands requests on to this origin.
+    pub(super) fn to_forward(line: Line, origin: &str, request: Sizes) -> Self {
+        Wire { origin: Some(origin.into()), ..Wire::new(line, None, request) }
     }
 
     /// The attempt this connection works for: the current one, from its first write on.
@@ -80,7 +94,8 @@ impl Wire {
         progress.obtained(self.used);
         self.used = true;
         self.progress = Some(progress.clone());
-        self.socket.serve(progress.interrupt(), progress.meter())?;
+        self.at_start = true;
+        self.line.serve(progress.interrupt(), progress.meter())?;
         Ok(progress)
     }
 
@@ -90,11 +105,11 @@ impl Wire {
         let mut sent = 0;
         loop {
             let step = {
-                let Wire { socket, session, buffers, .. } = self;
+                let Wire { line, session, buffers, .. } = self;
                 let data = &buffers.written(amount)[sent..];
                 match session {
-                    None => socket.write(data, deadline),
-                    Some(session) => session.write(data, socket, deadline),
+                    None => line.write(data, deadline),
+                    Some(session) => session.write(data, line, deadline),
                 }
             };
             let stopped = match step {
@@ -102,7 +117,7 @@ impl Wire {
                     let taken = taken.unwrap_or(0);
                     progress.add_sent(taken);
                     sent += taken;
-                    if sent == amount && self.session.as_ref().is_none_or(Session::is_flushed) {
+                    if sent == amount && self.is_flushed() {
                         return Ok(());
                     }
                     None
@@ -124,6 +139,13 @@ impl Wire {
         }
     }
 
+    fn is_flushed(&self) -> bool {
+        match &self.session {
+            None => self.line.is_flushed(),
+            Some(session) => session.is_flushed(&self.line),
+        }
+    }
+
     /// Takes in what has arrived, until it is clear whether it is a final answer. A TLS alert is one
     /// of its own kind: in TLS 1.3 a server refuses a client's certificate when the request is already
     /// on its way.
@@ -136,11 +158,11 @@ impl Wire {
             if self.buffers.input().len() >= EARLY_INPUT {
                 return Ok(false);
             }
-            let Wire { socket, session, buffers, .. } = self;
+            let Wire { line, session, buffers, .. } = self;
             let buf = buffers.input_append_buf();
             let arrived = match session {
-                None => socket.read_now(buf),
-                Some(session) => session.read_now(buf, socket),
+                None => line.read_now(buf),
+                Some(session) => session.read_now(buf, line),
             };
             match arrived {
                 Ok(Some(n)) if n > 0 => {
@@ -166,11 +188,11 @@ impl Wire {
         if progress.phase() == Phase::Body && self.buffers.input().len() >= FRAMING_LINE {
             return Err(Failure::new(Cause::Protocol, "a line of the body's framing is too long"));
         }
-        let Wire { socket, session, buffers, .. } = self;
+        let Wire { line, session, buffers, .. } = self;
         let buf = buffers.input_append_buf();
         let n = match session {
-            None => socket.read(buf, deadline),
-            Some(session) => session.read(buf, socket, deadline),
+            None => line.read(buf, deadline),
+            Some(session) => session.read(buf, line, deadline),
         }?;
         buffers.input_appended(n);
         progress.add_received(n);
@@ -187,6 +209,12 @@ impl Transport for Wire {
         let progress = self.bind().map_err(Failure::into_ureq)?;
         if amount == 0 {
             return Ok(());
+        }
+        let mut amount = amount;
+        if std::mem::take(&mut self.at_start) {
+            if let Some(origin) = &self.origin {
+                amount = self.buffers.name_origin(amount, origin);
+            }
         }
         progress.asked(amount);
         if progress.answered_early() {
@@ -217,9 +245,10 @@ impl Transport for Wire {
     fn is_open(&mut self) -> bool {
         if let Some(progress) = self.progress.take() {
             // Before anybody else can have it: a late cancel of this call must not hit the next.
-            let untouched = self.socket.rest();
+            let untouched = self.line.rest();
             self.served = Some((progress, sys::now()));
             self.buffers.shrink();
+            self.line.shrink();
             if let Some(session) = &mut self.session {
                 session.shrink();
             }
@@ -231,8 +260,8 @@ impl Transport for Wire {
         }
         self.buffers.expect(next.sizes());
         match &mut self.session {
-            None => self.socket.is_quiet(),
-            Some(session) => session.is_quiet(&mut self.socket),
+            None => self.line.is_quiet(),
+            Some(session) => session.is_quiet(&mut self.line),
         }
     }
 
