@@ -23,6 +23,7 @@ pub struct Connection {
     pub(super) shared: Arc<Shared>,
     socket: Socket,
     requests: usize,
+    pub(super) resets: bool,
 }
 
 impl Connection {
@@ -39,7 +40,14 @@ impl Connection {
                 Stream::Tls(Box::new(StreamOwned::new(tls, socket.clone())))
             }
         };
-        Connection { number, stream: BufReader::new(stream), shared, socket, requests: 0 }
+        Connection {
+            number,
+            stream: BufReader::new(stream),
+            shared,
+            socket,
+            requests: 0,
+            resets: false,
+        }
     }
 
     /// The bare socket, below TLS.
@@ -109,6 +117,11 @@ impl Connection {
             }
         }
         let _ = self.socket.0.shutdown(Shutdown::Write);
+    }
+
+    /// Served by hand: ends with a RST instead of a FIN.
+    pub fn reset_at_end(&mut self) {
+        self.resets = true;
     }
 
     /// Closes with a RST.

@@ -15,7 +15,7 @@ pub(super) fn serve(mut connection: Connection, opening: Option<Reply>) {
     let by_hand = shared.script().hand();
     if let Some(by_hand) = by_hand {
         by_hand(&mut connection);
-        return connection.fin(true);
+        return if connection.resets { connection.reset() } else { connection.fin(true) };
     }
     let mut due = opening;
     let mut was_unread = false;

@@ -37,6 +37,7 @@
 //! | `script.rs` | which request gets which reply |
 //! | `server.rs` | listening, counting, ending cleanly |
 //! | `exchange.rs` | carries a reply out on a connection |
+//! | `proxy.rs` | a proxy: HTTP or SOCKS, and where it breaks off |
 //! | `connection.rs` | the socket: FIN, RST, plain or TLS |
 //! | `request.rs` | what arrived |
 //! | `unreachable.rs` | addresses that refuse, or swallow every SYN |
@@ -58,6 +59,7 @@ mod child;
 mod connection;
 mod event;
 mod exchange;
+mod proxy;
 mod reply;
 mod request;
 mod script;
@@ -70,6 +72,7 @@ pub use certs::Authority;
 pub use child::in_child;
 pub use connection::Connection;
 pub use event::{Event, Pause};
+pub use proxy::{Asked, At, Fault, Proxy, ProxyPlan, Speaks};
 pub use reply::Reply;
 pub use request::Request;
 pub use script::Script;
