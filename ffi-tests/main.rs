@@ -17,6 +17,7 @@
 //! | `generated.rs` | programs made of them: every pointer NULL, every number wild |
 //! | `numbers.rs`, `numbers.txt` | the promised numbers, frozen |
 //! | `abi.rs` | programs that were compiled against what `include/symbols.txt` promises |
+//! | `cplusplus.rs` | `anyhost.hpp` by every compiler and standard |
 //! | `pages.rs` | the C and Python of README.md, and the examples |
 //!
 //! What the plan of these tests asks for and where it is. "Later" needs functions or options that the
@@ -44,7 +45,7 @@
 //! | T32 | sanitizers | every program; `planted.c` |
 //! | T33 | valgrind | `smoke.c`, `errors.c`, `ownership.c` |
 //! | T35 | many threads | `threads.c`; later: with snapshots and updates |
-//! | T37 | C++ | `smoke.cc` |
+//! | T37 | C++ | `smoke.cc`, `hpp.cc`, `hpp_codes.cc` |
 //! | T39 | examples | `pages.rs` |
 //! | T41 | ctypes | `examples/python/test_anyhost.py` |
 //! | T18, T19 | cancel, progress | later |
@@ -54,6 +55,7 @@
 mod support;
 
 mod abi;
+mod cplusplus;
 mod generated;
 mod numbers;
 mod pages;

@@ -1,4 +1,4 @@
-//! What people copy first: the C and Python of README.md, and the examples, run as they stand.
+//! What people copy first: the C, C++ and Python of README.md, and the examples, run as they stand.
 //!
 //! The base URLs of the page are replaced by a host that refuses and one that answers. Nothing else is
 //! changed, and nothing is added.
@@ -51,6 +51,18 @@ fn the_c_of_the_readme_runs() {
 }
 
 #[test]
+fn the_cplusplus_of_the_readme_runs() {
+    if !installed("the C++ of the README", "c++") {
+        return;
+    }
+    let (refusing, server) = (refusing_address(), Server::start(Reply::ok("all is well")));
+    let file = scratch().join("readme.cc");
+    std::fs::write(&file, at(&block("cpp"), &refusing, &server)).expect("the folder is writable");
+    let ended = compile_file(&file, Build::Shared).run::<&str>(&[]);
+    assert_eq!(ended.succeeded(), "200 all is well\n");
+}
+
+#[test]
 fn the_python_of_the_readme_runs() {
     if !installed("the Python of the README", "python3") {
         return;
@@ -93,6 +105,16 @@ fn the_quickstarts_print_the_attempts() {
     assert_eq!(failed.code(), Some(1));
     assert!(failed.said().starts_with("GET /: error: ATTEMPTS_SPENT: "), "{}", failed.said());
     assert_eq!(compiled.run::<&str>(&[]).code(), Some(2));
+
+    if installed("quickstart.cpp", "c++") {
+        let quickstart = root().join("examples/cpp/quickstart.cpp");
+        let compiled = compile_file(&quickstart, Build::Sanitized);
+        is_a_table(&compiled.run(&[&urls, "/v1"]).succeeded(), &refusing, &server);
+        let failed = compiled.run(&[refusing.url()]);
+        assert_eq!(failed.code(), Some(1));
+        assert!(failed.said().starts_with("GET /: error: ATTEMPTS_SPENT: "), "{}", failed.said());
+        assert_eq!(compiled.run::<&str>(&[]).code(), Some(2));
+    }
 
     if !installed("quickstart.py", "python3") {
         return;

@@ -104,16 +104,24 @@ pub fn compile(source: &str, build: Build) -> Program {
     compile_file(&root().join("ffi-tests").join(source), build)
 }
 
-/// Compiles a file, or panics with what the compiler says.
+/// Compiles a file as C99 or C++11.
 pub fn compile_file(source: &Path, build: Build) -> Program {
+    let cplusplus = source.extension().is_some_and(|it| it == "cc" || it == "cpp");
+    match cplusplus {
+        true => compile_by("c++", &["-std=c++11"], source, build),
+        false => compile_by("cc", &["-std=c99"], source, build),
+    }
+}
+
+/// Compiles a file by this compiler, or panics with what the compiler says.
+pub fn compile_by(compiler: &str, flags: &[&str], source: &Path, build: Build) -> Program {
     let name = source.file_name().and_then(OsStr::to_str).expect("a name in ASCII");
-    let cplusplus = name.ends_with(".cc");
     // Tests run side by side, each on files of its own.
     let thread = std::thread::current();
     let test = thread.name().expect("a test runs on a named thread").replace("::", "-");
     let file = scratch().join(format!("{test}-{}-{build:?}", name.replace('.', "-")));
-    let mut command = Command::new(if cplusplus { "c++" } else { "cc" });
-    command.arg(if cplusplus { "-std=c++11" } else { "-std=c99" });
+    let mut command = Command::new(compiler);
+    command.args(flags);
     command.args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-g", "-pthread"]);
     command.arg("-I").arg(root().join("include")).arg("-I").arg(root().join("ffi-tests"));
     if build == Build::Sanitized {
@@ -130,7 +138,7 @@ pub fn compile_file(source: &Path, build: Build) -> Program {
     }
     let output = command.output().expect("a C compiler is needed: cc");
     assert!(output.status.success(), "{command:?}:\n{}", text(&output.stderr));
-    Program { name: format!("{name} ({build:?})"), file }
+    Program { name: format!("{name} ({compiler} {}, {build:?})", flags.join(" ")), file }
 }
 
 impl Program {
