@@ -10,8 +10,8 @@
 
 use super::interrupt::Interrupt;
 use super::meter::{self, Meter};
-use super::{Answer, AnswerBody, Attempt, BodySource, Failure, Outgoing, Transport};
-use crate::decide::{Cause, Ending, Limit, Limits, Phase, Report};
+use super::{Answer, AnswerBody, Attempt, BodySource, Failure, Outgoing, ProxyUrl, Transport};
+use crate::decide::{Cause, Ending, Limit, Limits, Phase, ProxyReply, Report};
 use crate::sys::{Clock as _, ManualClock};
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Method, StatusCode};
@@ -65,6 +65,8 @@ pub struct ScriptedTransport {
 #[derive(Default)]
 struct Network {
     servers: Vec<Server>,
+    /// `base` is the proxy, without its credentials.
+    proxies: Vec<Server>,
     attempts: Vec<Seen>,
     /// How many attempts before those were forgotten: one under way must not write into another's.
     forgotten: usize,
@@ -86,6 +88,22 @@ struct Server {
     taken: usize,
 }
 
+impl Server {
+    /// In the place of what was there.
+    fn settle(all: &mut Vec<Server>, base: String, replies: impl IntoIterator<Item = Reply>) {
+        let replies: Vec<Reply> = replies.into_iter().collect();
+        assert!(!replies.is_empty(), "a script for {base} without a reply");
+        all.retain(|server| server.base != base);
+        all.push(Server { base, replies, taken: 0 });
+    }
+
+    fn take(&mut self) -> Reply {
+        let reply = self.replies[self.taken.min(self.replies.len() - 1)].clone();
+        self.taken += 1;
+        reply
+    }
+}
+
 /// One attempt, as the network saw it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -94,6 +112,8 @@ pub struct Seen {
     pub method: Method,
     /// The absolute URL.
     pub url: String,
+    /// The proxy it went through, if any.
+    pub proxy: Option<ProxyUrl>,
     /// Every header of the request but those of HTTP's framing.
     pub headers: HeaderMap,
     /// The body that arrived; empty where nothing was sent.
@@ -133,11 +153,41 @@ impl ScriptedTransport {
     /// Where there is no reply.
     pub fn now_on(&self, base_url: &str, replies: impl IntoIterator<Item = Reply>) {
         let base = base_url.trim_end_matches('/').to_owned();
-        let replies: Vec<Reply> = replies.into_iter().collect();
-        assert!(!replies.is_empty(), "a script for {base} without a reply");
-        let servers = &mut self.network.lock().servers;
-        servers.retain(|server| server.base != base);
-        servers.push(Server { base, replies, taken: 0 });
+        Server::settle(&mut self.network.lock().servers, base, replies);
+    }
+
+    /// A proxy with this URL, which does this in turn and repeats the last. A reply is taken by each
+    /// attempt that goes through it, whatever the target; after [`Reply::passes`] it is the target that
+    /// replies, after any other it is not asked. Proxies without a script let everything pass.
+    ///
+    /// ```
+    /// use anyhost::inject::ProxyReply;
+    /// use anyhost::testing::{Reply, ScriptedTransport};
+    ///
+    /// let network = ScriptedTransport::new()
+    ///     .on("https://a.example", [Reply::ok("hello")])
+    ///     .on_proxy("http://one.example:3128", [Reply::proxy_answers(ProxyReply::Http(407))])
+    ///     .on_proxy("http://two.example:3128", [Reply::refused(), Reply::passes()]);
+    /// # let _ = network;
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where there is no reply, and where the URL is none of a proxy.
+    #[must_use]
+    pub fn on_proxy(self, url: &str, replies: impl IntoIterator<Item = Reply>) -> Self {
+        self.now_on_proxy(url, replies);
+        self
+    }
+
+    /// From now on: the same for a network in use.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no reply, and where the URL is none of a proxy.
+    pub fn now_on_proxy(&self, url: &str, replies: impl IntoIterator<Item = Reply>) {
+        let proxy = ProxyUrl::parse(url).unwrap_or_else(|why| panic!("{why}"));
+        Server::settle(&mut self.network.lock().proxies, proxy.to_string(), replies);
     }
 
     /// The clock of this network, for the client to use as well.
@@ -182,11 +232,20 @@ impl ScriptedTransport {
         let Some(server) = servers.max_by_key(|server| server.base.len()) else {
             panic!("no script covers {}: give it one with `on`", attempt.url);
         };
-        let reply = server.replies[server.taken.min(server.replies.len() - 1)].clone();
-        server.taken += 1;
+        let base = attempt.proxy.map(ProxyUrl::to_string);
+        let proxy = network.proxies.iter_mut().find(|proxy| Some(&proxy.base) == base.as_ref());
+        let reply = match proxy.map(Server::take).map(Reply::at_proxy) {
+            None => server.take(),
+            Some(Reply { end: End::Passes, connects_after, .. }) => {
+                let reply = server.take();
+                Reply { connects_after: connects_after + reply.connects_after, ..reply }
+            }
+            Some(reply) => reply,
+        };
         network.attempts.push(Seen {
             method: attempt.method.clone(),
             url: attempt.url.to_owned(),
+            proxy: attempt.proxy.cloned(),
             headers: attempt.headers.clone(),
             body: Vec::new(),
             sent: false,
@@ -215,8 +274,14 @@ impl Transport for ScriptedTransport {
             report: Report::new(),
             sent: Vec::new(),
         };
+        // What goes through no tunnel has been sent when the proxy says no.
+        let forwarded = attempt.proxy.is_some_and(|proxy| proxy.scheme().is_http())
+            && attempt.url.starts_with("http:");
         let head_only = attempt.method == Method::HEAD;
-        let ended = play.all(&reply, attempt.body, head_only);
+        let ended = match reply.end {
+            End::Refused(answer) => play.refuse(answer, &reply, attempt.body, forwarded),
+            _ => play.all(&reply, attempt.body, head_only),
+        };
         self.network.lock().complete(number, play.report.asked_to_send, play.sent);
         let (ending, answer) = match ended {
             Ok(answer) => (Ending::Answered, Some(answer)),
@@ -258,6 +323,10 @@ pub struct Reply {
 enum End {
     /// Before anything was sent; `None` never.
     NoConnection(Phase, Option<Cause>),
+    /// Of a proxy.
+    Refused(ProxyReply),
+    /// Through a proxy.
+    Passes,
     /// After the request was sent; `None` never.
     NoAnswer(Option<Cause>),
     /// An idle connection that was already dead.
@@ -346,6 +415,24 @@ impl Reply {
     /// there is one, takes the next reply (ruling R2).
     pub fn stale_connection() -> Self {
         Reply::new(End::Stale)
+    }
+
+    /// Of a proxy: lets the attempt through to its target, whose reply it then is.
+    pub fn passes() -> Self {
+        Reply::new(End::Passes)
+    }
+
+    /// Of a proxy: says no in this way, to our credentials or to the target.
+    ///
+    /// An http target asked for through a proxy that speaks HTTP has no tunnel that could be refused:
+    /// there 407 comes after the request was sent, and any other status is an answer like the target's.
+    pub fn proxy_answers(answer: ProxyReply) -> Self {
+        Reply::new(End::Refused(answer))
+    }
+
+    /// Of a proxy: takes the connection, and is silent when it is asked for the target.
+    pub fn tunnel_times_out() -> Self {
+        Reply::new(End::NoConnection(Phase::Tunnel, None))
     }
 
     /// Adds a header to an answer.
@@ -440,6 +527,16 @@ impl Reply {
         Reply { end, connects_after, takes, meanwhile: None }
     }
 
+    /// As a proxy does it: what is about connecting is about connecting to it.
+    fn at_proxy(mut self) -> Self {
+        if let End::NoConnection(phase, _) = &mut self.end {
+            if matches!(phase, Phase::Resolve | Phase::Connect | Phase::Tls) {
+                *phase = Phase::ProxyConnect;
+            }
+        }
+        self
+    }
+
     fn no_connection(phase: Phase, cause: Cause) -> Self {
         Reply::new(End::NoConnection(phase, Some(cause)))
     }
@@ -459,6 +556,8 @@ impl fmt::Debug for Reply {
         let end = match &self.end {
             End::NoConnection(_, cause) => format!("no connection ({cause:?})"),
             End::NoAnswer(cause) => format!("no answer ({cause:?})"),
+            End::Refused(answer) => format!("the proxy {answer}"),
+            End::Passes => "passes".to_owned(),
             End::Stale => "stale connection".to_owned(),
             End::Answer(answer, _) => answer.status.to_string(),
         };
@@ -497,7 +596,8 @@ impl Play<'_> {
         meanwhile();
         let began = self.now;
         match &reply.end {
-            End::NoConnection(..) => unreachable!("returned above"),
+            End::NoConnection(..) | End::Refused(_) => unreachable!("dealt with above"),
+            End::Passes => panic!("only a proxy lets pass"),
             End::Stale => {
                 self.report.reused = true;
                 self.wait(Some(reply.takes), self.to_end())?;
@@ -511,6 +611,40 @@ impl Play<'_> {
                 self.wait(Some(reply.takes), self.to_end())?;
                 self.report.head_after = Some(self.now.saturating_duration_since(began));
                 Ok(self.answer(answer, *complete, head_only))
+            }
+        }
+    }
+
+    /// A proxy says no.
+    fn refuse(
+        &mut self,
+        answer: ProxyReply,
+        reply: &Reply,
+        body: Outgoing<'_>,
+        forwarded: bool,
+    ) -> Result<Answer, Cause> {
+        let meanwhile = || reply.meanwhile.iter().for_each(|run| run());
+        self.report.phase = Phase::ProxyConnect;
+        self.wait(Some(reply.connects_after), self.to_connect())?;
+        if forwarded {
+            self.send(body)?;
+        } else {
+            self.report.phase = Phase::Tunnel;
+        }
+        meanwhile();
+        let limit = if forwarded { self.to_end() } else { self.to_connect() };
+        self.wait(Some(reply.takes), limit)?;
+        match answer {
+            ProxyReply::Http(status) if forwarded && !answer.is_about_credentials() => {
+                let written = Written { status, headers: HeaderMap::new(), body: Vec::new() };
+                Ok(self.answer(&written, Complete::Yes, false))
+            }
+            _ => {
+                self.report.proxy_reply = Some(answer);
+                if answer.is_about_credentials() {
+                    self.report.phase = Phase::ProxyAuth;
+                }
+                Err(Cause::ProxyRefused)
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::network::{A, B, ms, on, secs};
 use anyhost::inject::{
     Attempt, Cause, Clock as _, Ending, HeaderMap, Interrupt, Limit, Limits, Method, Outgoing,
-    Phase, Report, Transport as _,
+    Phase, ProxyReply, ProxyUrl, Report, Transport as _,
 };
 use anyhost::testing::{ManualClock, Reply, ScriptedTransport};
 use std::io::{self, Read};
@@ -49,6 +49,63 @@ fn attempt<'a>(
     }
     assert_eq!(network.attempts()[0].sent, report.asked_to_send);
     (report, network.clock().elapsed())
+}
+
+/// R12: a proxy's script comes before the target's, and has phases of its own.
+#[test]
+fn a_proxy_replies_before_its_target() {
+    let (auth, tunnel, http) = (Phase::ProxyAuth, Phase::Tunnel, ProxyReply::Http);
+    let refused = Some(Cause::ProxyRefused);
+    let connect = Some(Cause::TimedOut(Limit::Connect));
+    for (url, reply, phase, cause, said, sent) in [
+        ("https", Reply::refused(), Phase::ProxyConnect, Some(Cause::Refused), None, false),
+        (
+            "https",
+            Reply::no_such_name(),
+            Phase::ProxyConnect,
+            Some(Cause::NameUnknown),
+            None,
+            false,
+        ),
+        ("https", Reply::connect_times_out(), Phase::ProxyConnect, connect, None, false),
+        ("https", Reply::tunnel_times_out(), tunnel, connect, None, false),
+        ("https", Reply::proxy_answers(http(407)), auth, refused, Some(http(407)), false),
+        ("https", Reply::proxy_answers(http(502)), tunnel, refused, Some(http(502)), false),
+        ("https", Reply::passes(), Phase::Body, None, None, true),
+        ("http", Reply::proxy_answers(http(407)), auth, refused, Some(http(407)), true),
+        ("http", Reply::proxy_answers(http(502)), Phase::Body, None, None, true),
+        ("http", Reply::passes(), Phase::Body, None, None, true),
+    ] {
+        let case = format!("{url} {reply:?}");
+        let (url, proxy) =
+            (format!("{url}://t.example"), ProxyUrl::parse("http://p:3128").unwrap());
+        let network = ScriptedTransport::new().on(&url, [Reply::ok("t")]);
+        let network = network.on_proxy("http://u:w@p:3128", [reply]);
+        let now = network.clock().now();
+        let (report, answer) = network.attempt(Attempt {
+            endpoint: 1,
+            method: &Method::GET,
+            url: &url,
+            server_name: None,
+            foreign: false,
+            proxy: Some(&proxy),
+            headers: &HeaderMap::new(),
+            body: Outgoing::Empty,
+            limits: Limits { connect_by: Some(now + secs(1)), ..Limits::default() },
+            fresh: false,
+            interrupt: &NEVER,
+            meter: None,
+        });
+        assert_eq!(
+            (report.phase, report.proxy_reply, report.asked_to_send),
+            (phase, said, sent),
+            "{case}"
+        );
+        assert_eq!(report.ending, cause.map_or(Ending::Answered, Ending::Failed), "{case}");
+        assert_eq!(answer.is_some(), cause.is_none(), "{case}");
+        assert_eq!(network.attempts()[0].proxy.as_ref(), Some(&proxy), "{case}");
+        assert_eq!(network.received_at(&url).len(), usize::from(sent), "{case}");
+    }
 }
 
 #[test]
