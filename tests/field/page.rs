@@ -18,9 +18,11 @@ const SOURCES: &[&str] = &[
     include_str!("keep_alive.rs"),
     include_str!("retry.rs"),
     include_str!("retry_after.rs"),
+    include_str!("statuses.rs"),
     include_str!("streaming.rs"),
     include_str!("timeouts.rs"),
     include_str!("tls.rs"),
+    include_str!("urls.rs"),
     include_str!("weights.rs"),
 ];
 
