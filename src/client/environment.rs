@@ -73,7 +73,8 @@ impl Environment<'_> {
         names.iter().find_map(|name| Some((*name, self.value(name)?)))
     }
 
-    fn value(&self, name: &str) -> Option<String> {
+    /// The value of a variable without blanks around it, where there is more than that.
+    pub(crate) fn value(&self, name: &str) -> Option<String> {
         let value = (self.variable)(name)?;
         let value = value.trim();
         (!value.is_empty()).then(|| value.to_owned())

@@ -68,7 +68,6 @@ impl Error {
     }
 
     /// The same error, of what stands there.
-    #[cfg(feature = "config")]
     pub(crate) fn prefixed(mut self, place: &str) -> Self {
         self.0.message.insert_str(0, place);
         self

@@ -11,6 +11,7 @@ mod cancel;
 #[cfg(feature = "config")]
 mod config;
 mod endpoint;
+mod env_options;
 // Used once a client can have proxies.
 #[allow(dead_code)]
 mod environment;
