@@ -211,6 +211,8 @@ impl Transport for AgentTransport {
 /// ureq with everything off that it would decide by itself: proxies from the environment,
 /// redirects, statuses as errors, headers of its own, and timeouts (which cost a thread each).
 fn ureq_config(config: &TransportConfig) -> ureq::config::Config {
+    // By its age alone a connection would be closed when the next one is wanted, and not before.
+    let most = if config.idle_timeout.is_zero() { 0 } else { config.max_idle_per_endpoint };
     Agent::config_builder()
         .proxy(None)
         .max_redirects(0)
@@ -220,8 +222,8 @@ fn ureq_config(config: &TransportConfig) -> ureq::config::Config {
         .accept("")
         .accept_encoding("")
         .max_response_header_size(config.max_head)
-        .max_idle_connections(config.max_idle_per_endpoint)
-        .max_idle_connections_per_host(config.max_idle_per_endpoint)
+        .max_idle_connections(most)
+        .max_idle_connections_per_host(most)
         .max_idle_age(config.idle_timeout)
         .build()
 }
