@@ -1,4 +1,4 @@
-//! The C contract as its users meet it: programs in C, C++ and Python against the finished library.
+//! The C contract as its users meet it: programs in C, C++ and scripts against the finished library.
 //!
 //! Each `*.c` and `*.cc` beside this file is one idea and ends with the word `passed`. It is compiled
 //! as C99 or C++11 without a warning, three times: with the shared library, with the static one, and
@@ -18,7 +18,8 @@
 //! | `numbers.rs`, `numbers.txt` | the promised numbers, frozen |
 //! | `abi.rs` | programs that were compiled against what `include/symbols.txt` promises |
 //! | `cplusplus.rs` | `anyhost.hpp` by every compiler and standard |
-//! | `pages.rs` | the C and Python of README.md, and the examples |
+//! | `pages.rs` | the C and Python of README.md, and their examples |
+//! | `scripts.rs` | the examples in other languages |
 //!
 //! What the plan of these tests asks for and where it is. "Later" needs functions or options that the
 //! library does not have yet, or a tool beyond this suite:
@@ -48,8 +49,9 @@
 //! | T37 | C++ | `smoke.cc`, `hpp.cc`, `hpp_codes.cc` |
 //! | T39 | examples | `pages.rs` |
 //! | T41 | ctypes | `examples/python/test_anyhost.py` |
+//! | T43-T46 | LuaJIT, Ruby, Perl, Node | `scripts.rs` |
 //! | T18, T19 | cancel, progress | later |
-//! | T4, T26, T28, T30, T31, T34, T36, T38, T40, T42-T46 | packages, dlclose, pkg-config, CMake, TSan, fuzz, musl, footprint, further scripts | later |
+//! | T4, T26, T28, T30, T31, T34, T36, T38, T40 | packages, dlclose, pkg-config, CMake, TSan, fuzz, musl, footprint | later |
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -61,4 +63,5 @@ mod numbers;
 mod pages;
 mod programs;
 mod prototypes;
+mod scripts;
 mod toolbox;
