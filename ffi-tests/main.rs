@@ -19,7 +19,8 @@
 //! | `abi.rs` | programs that were compiled against what `include/symbols.txt` promises |
 //! | `cplusplus.rs` | `anyhost.hpp` by every compiler and standard |
 //! | `pages.rs` | the C and Python of README.md, and their examples |
-//! | `scripts.rs` | the examples in other languages |
+//! | `contract.rs` | what the Python package knows of the header, made from it |
+//! | `scripts.rs` | the Python package, and the examples in other languages |
 //!
 //! What the plan of these tests asks for and where it is. "Later" needs functions or options that the
 //! library does not have yet, or a tool beyond this suite:
@@ -48,7 +49,8 @@
 //! | T35 | many threads | `threads.c`; later: with snapshots and updates |
 //! | T37 | C++ | `smoke.cc`, `hpp.cc`, `hpp_codes.cc` |
 //! | T39 | examples | `pages.rs` |
-//! | T41 | ctypes | `examples/python/test_anyhost.py` |
+//! | T41 | ctypes | the package in `packaging/python`, and its tests, from its wheel |
+//! | T42 | cffi | left out: the package needs nothing but ctypes |
 //! | T43-T46 | LuaJIT, Ruby, Perl, Node | `scripts.rs` |
 //! | T18, T19 | cancel, progress | later |
 //! | T4, T26, T28, T30, T31, T34, T36, T38, T40 | packages, dlclose, pkg-config, CMake, TSan, fuzz, musl, footprint | later |
@@ -57,6 +59,7 @@
 mod support;
 
 mod abi;
+mod contract;
 mod cplusplus;
 mod generated;
 mod numbers;

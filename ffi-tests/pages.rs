@@ -31,11 +31,11 @@ fn at(block: &str, first: &Refusing, second: &Server) -> String {
     replaced
 }
 
-/// A Python program that finds the module and the library. The files beside it stay as they are.
+/// A Python program that finds the package and the library. The files beside it stay as they are.
 fn python(file: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("python3");
     command.arg("-B").arg(file).args(arguments);
-    command.env("PYTHONPATH", root().join("examples/python"));
+    command.env("PYTHONPATH", root().join("packaging/python/src"));
     command.env("ANYHOST_LIBRARY", library_folder().join("libanyhost.so"));
     command
 }
@@ -78,6 +78,27 @@ fn the_python_of_the_readme_runs() {
     assert!(lines[1].starts_with(&first), "{said}");
     assert!(lines[2].starts_with(&format!("2. {server}: 200 (answered), ")), "{said}");
     assert_eq!(lines.len(), 3, "{said}");
+}
+
+#[test]
+fn the_python_of_the_manual_runs() {
+    if !installed("the Python of the manual", "python3") {
+        return;
+    }
+    let page = read("src/manual/howto/scripts.md");
+    let blocks = page.split("```python\n").skip(1).filter_map(|rest| rest.split_once("```"));
+    let code: Vec<&str> = blocks.map(|(block, _)| block).collect();
+    let (refusing, server) = (refusing_address(), Server::start(echo()));
+    let folder = scratch().join("manual");
+    std::fs::create_dir_all(&folder).expect("the folder is writable");
+    std::fs::write(folder.join("report.csv"), "a,b\n").expect("the folder is writable");
+    let file = folder.join("scripts.py");
+    std::fs::write(&file, at(&code.join("\n"), &refusing, &server))
+        .expect("the folder is writable");
+    let said = run("scripts.py", python(&file, &[]).current_dir(&folder)).succeeded();
+    assert!(said.starts_with("200 GET /v1/status \n"), "{said}");
+    assert!(said.contains("b'GET /v1/export '\n") && said.ends_with("disabled\n"), "{said}");
+    assert!(server.requests().iter().any(|it| it.body == b"a,b\n"));
 }
 
 /// A table whose rows are the attempts, and the answer under it.
@@ -126,24 +147,4 @@ fn the_quickstarts_print_the_attempts() {
     assert_eq!(failed.code(), Some(1));
     assert!(failed.said().starts_with("GET /: error: ATTEMPTS_SPENT: "), "{}", failed.said());
     assert_eq!(script(&[]).code(), Some(2));
-}
-
-#[test]
-fn the_python_module_keeps_its_promises() {
-    if !installed("test_anyhost.py", "python3") {
-        return;
-    }
-    let script = Script::from(echo())
-        .on("/resets", Reply::resets())
-        .on("/missing", Reply::status(404).body("no such"));
-    let (refusing, server) = (refusing_address(), Server::start(script));
-    let file = root().join("examples/python/test_anyhost.py");
-    let mut command = python(&file, &[]);
-    command.env("ANYHOST_TEST_SERVER", server.url()).env("ANYHOST_TEST_REFUSING", refusing.url());
-    let ended = run("test_anyhost.py", &mut command);
-    ended.succeeded();
-    assert!(ended.complained().ends_with("\nOK\n"), "{}", ended.complained());
-    let resets = server.requests().iter().filter(|r| r.target == "/resets").count();
-    assert_eq!(resets, 1, "a POST is not sent twice");
-    assert!(!server.requests().iter().any(|r| r.target == "/nested"));
 }

@@ -48,7 +48,7 @@ pub fn functions(header: &str) -> Vec<Function> {
 }
 
 /// `const char *path` as a type and a name.
-fn parameter(text: &str) -> Parameter {
+pub fn parameter(text: &str) -> Parameter {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = text.rfind([' ', '*']).expect("a type and a name") + 1;
     Parameter { kind: text[..end].trim().to_owned(), name: text[end..].to_owned() }

@@ -1,9 +1,11 @@
-//! The examples in other languages, as their users run them.
+//! The Python package, and the examples in other languages, as their users run them.
 
+use crate::contract;
 use crate::programs::echo;
+use crate::prototypes::functions;
 use crate::support::*;
-use crate::toolbox::{library_folder, root, run, skip};
-use std::path::PathBuf;
+use crate::toolbox::{installed, library_folder, read, root, run, scratch, skip};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The shared library, as scripts are told of it.
@@ -78,4 +80,112 @@ fn node() {
     if has("node", &["-e", "require('koffi')"], "koffi") {
         says_the_same("node", "node/quickstart.js");
     }
+}
+
+/// A folder with what the wheel holds.
+fn unpacked_wheel() -> PathBuf {
+    let folder = scratch().join("wheel");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the target folder is writable");
+    let mut build = Command::new("python3");
+    build.arg("-B").arg(root().join("packaging/python/backend.py")).arg(&folder);
+    build.env("ANYHOST_LIBRARY", library());
+    let name = run("backend.py", &mut build).succeeded();
+    let name = name.trim_end();
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(name.starts_with(&format!("anyhost-{version}-py3-none-")), "{name}");
+    if cfg!(all(target_os = "linux", target_env = "gnu")) {
+        // A wheel of any platform would be installed where its library cannot be loaded.
+        assert!(
+            name.contains("-manylinux_2_")
+                && name.ends_with(&format!("_{}.whl", std::env::consts::ARCH)),
+            "{name}"
+        );
+    }
+    let unpacked = folder.join("unpacked");
+    let mut unpack = Command::new("python3");
+    unpack.args(["-m", "zipfile", "-e"]).arg(folder.join(name)).arg(&unpacked);
+    run("zipfile", &mut unpack).succeeded();
+    unpacked
+}
+
+#[test]
+fn the_python_package_keeps_its_promises() {
+    if !installed("the tests of the Python package", "python3") {
+        return;
+    }
+    // As it is installed: with the library inside, and none to be found elsewhere.
+    let package = unpacked_wheel();
+    let mut command = Command::new("python3");
+    command.args(["-B", "-W", "error", "-X", "faulthandler", "-m", "unittest", "discover", "-t"]);
+    command.args([".", "-s", "tests"]).current_dir(root().join("packaging/python"));
+    command.env("PYTHONPATH", package).env_remove("ANYHOST_LIBRARY");
+    let ended = run("unittest", &mut command);
+    ended.succeeded();
+    assert!(ended.complained().ends_with("\nOK\n"), "{}", ended.complained());
+    println!("{}", ended.complained());
+}
+
+#[test]
+fn the_python_package_is_well_typed() {
+    if !installed("the types of the Python package", "mypy") {
+        return;
+    }
+    let mut command = Command::new("mypy");
+    command
+        .arg("--cache-dir")
+        .arg(scratch().join("mypy"))
+        .current_dir(root().join("packaging/python"));
+    run("mypy", &mut command).succeeded();
+}
+
+/// What Python has no need of: it makes every call from a request, adds headers with their lengths, lends its
+/// bytes, counts its own references, and has its own names of numbers.
+const UNUSED_IN_PYTHON: [&str; 22] = [
+    "anyhost_open",
+    "anyhost_get",
+    "anyhost_head",
+    "anyhost_delete",
+    "anyhost_post",
+    "anyhost_put",
+    "anyhost_patch",
+    "anyhost_version_number",
+    "anyhost_status_name",
+    "anyhost_state_name",
+    "anyhost_phase_name",
+    "anyhost_reason_name",
+    "anyhost_delivery_name",
+    "anyhost_event_name",
+    "anyhost_client_ref",
+    "anyhost_cancel_ref",
+    "anyhost_request_set_header",
+    "anyhost_request_add_header",
+    "anyhost_request_set_body",
+    "anyhost_response_header",
+    "anyhost_error_status",
+    "anyhost_cancel_is_triggered",
+];
+
+#[test]
+fn the_python_package_uses_every_function() {
+    let folder = root().join("packaging/python/src/anyhost");
+    let mut code = String::new();
+    for file in std::fs::read_dir(folder).expect("the package is there") {
+        let path = file.expect("it can be listed").path();
+        let generated = path.ends_with(Path::new(contract::FILE).file_name().expect("a file"));
+        if !generated && path.extension().is_some_and(|it| it == "py") {
+            code.push_str(&std::fs::read_to_string(path).expect("it can be read"));
+        }
+    }
+    let used = |name: &str| {
+        code.match_indices(name).any(|(i, _)| {
+            !code[i + name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        })
+    };
+    let unused: Vec<String> = functions(&read("include/anyhost.h"))
+        .into_iter()
+        .map(|it| it.name)
+        .filter(|name| !used(name) && !UNUSED_IN_PYTHON.contains(&name.as_str()))
+        .collect();
+    assert!(unused.is_empty(), "Python cannot reach {unused:?}");
 }

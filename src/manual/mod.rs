@@ -3,7 +3,7 @@
 //! | page | what it says |
 //! |---|---|
 //! | [`tutorial`] | from the first call to a client that one can leave alone |
-//! | [`howto`] | one task each: two hosts, mirrors, writes, deadlines, TLS, daemons, watching, migrating |
+//! | [`howto`] | one task each: two hosts, mirrors, writes, deadlines, TLS, daemons, scripts, watching, migrating |
 //! | [`architecture`] | layers, the flow of a call, where a change goes |
 //! | [`glossary`] | the words of code, header and documents |
 //! | [`defaults`] | every option: default, bounds, reason |

@@ -10,6 +10,7 @@
 //! | [`attempts`] | what an attempt list says |
 //! | [`breaker`] | when to leave a host alone, and for how long |
 //! | [`daemon`] | a C daemon with threads and fork |
+//! | [`scripts`] | Python, and LuaJIT, Ruby, Perl and Node |
 //! | [`watching`] | logs, tables, metrics |
 //! | [`migrating`] | coming from libcurl, requests, ureq or reqwest |
 
@@ -36,6 +37,9 @@ pub mod breaker {}
 
 #[doc = include_str!("daemon.md")]
 pub mod daemon {}
+
+#[doc = include_str!("scripts.md")]
+pub mod scripts {}
 
 #[doc = include_str!("watching.md")]
 pub mod watching {}
