@@ -81,8 +81,10 @@ impl Accounts {
             if attempt.reason() != Reason::None {
                 *self.reasons.entry(attempt.reason().name()).or_default() += 1;
             }
-            // What was given to a connection is never called "not sent".
-            assert_eq!(attempt.bytes_sent() > 0, attempt.delivery() > Delivery::NotSent);
+            // What was given to a connection is never called "not sent". (A write that took nothing is
+            // "maybe" as well, R1.)
+            let not_sent = attempt.delivery() == Delivery::NotSent;
+            assert!(attempt.bytes_sent() == 0 || !not_sent, "{attempt:?}");
         }
     }
 
@@ -172,7 +174,9 @@ impl Soak {
             for member in snapshot.members() {
                 assert!((1..=1000).contains(&member.weight()), "{member:?}");
                 assert!(member.in_flight() as usize <= THREADS, "{member:?}");
-                assert!(member.successes() + member.failures() <= member.attempts(), "{member:?}");
+                // One attempt may be both: a stream whose body breaks after a good head (R21).
+                let most = member.successes().max(member.failures());
+                assert!(most <= member.attempts(), "{member:?}");
             }
             changes += 1;
             thread::sleep(Duration::from_millis(20));
