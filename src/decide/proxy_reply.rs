@@ -25,10 +25,11 @@ pub enum ProxyReply {
 }
 
 impl ProxyReply {
-    /// Whether it is about who we are, and not about where we want to go.
+    /// Whether it is about who we are, and not about where we want to go. That includes 401 to CONNECT,
+    /// which no target can have said: tinyproxy gives it where credentials are wrong.
     pub fn is_about_credentials(self) -> bool {
         match self {
-            ProxyReply::Http(status) => status == 407,
+            ProxyReply::Http(status) => matches!(status, 401 | 407),
             ProxyReply::Socks4(code) => matches!(code, 92 | 93),
             ProxyReply::Socks5NoMethod | ProxyReply::Socks5Credentials(_) => true,
             ProxyReply::Socks5(_) => false,
@@ -80,6 +81,7 @@ mod tests {
     fn what_is_about_credentials_and_what_about_the_target() {
         for reply in [
             ProxyReply::Http(407),
+            ProxyReply::Http(401),
             ProxyReply::Socks4(92),
             ProxyReply::Socks4(93),
             ProxyReply::Socks5NoMethod,
@@ -88,7 +90,6 @@ mod tests {
             assert!(reply.is_about_credentials(), "{reply}");
         }
         for reply in [
-            ProxyReply::Http(401),
             ProxyReply::Http(403),
             ProxyReply::Http(502),
             ProxyReply::Socks4(91),

@@ -66,7 +66,7 @@ fn at_every_offset(scheme: &str, plan: &dyn Fn() -> ProxyPlan, target: &Server, 
 static AUTHORITY: std::sync::LazyLock<Authority> = std::sync::LazyLock::new(Authority::new);
 
 fn proxy_url(scheme: &str, proxy: &Proxy) -> ProxyUrl {
-    super::proxy(&proxy.url_with_credentials(scheme))
+    proxy_at(&proxy.url_with_credentials(scheme))
 }
 
 #[test]

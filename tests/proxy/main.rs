@@ -6,6 +6,7 @@
 //! | `ways.rs` | six kinds of proxy, http and https targets: what arrives where |
 //! | `refusals.rs` | each way to say no keeps its phase and its number; limits and cancelling |
 //! | `faults.rs` | a fault at every byte of a conversation |
+//! | `through.rs` | one attempt |
 //!
 //! The transport is asked directly: who is to blame and what comes next is tested elsewhere.
 #![allow(clippy::disallowed_methods)]
@@ -15,136 +16,11 @@ mod support;
 
 mod faults;
 mod refusals;
+mod through;
 mod ways;
 
-use anyhost::inject::{
-    Attempt, Cause, Ending, HeaderMap, Interrupt, Limits, LookupError, Method, NameLookup,
-    Outgoing, Phase, ProxyReply, ProxyUrl, Report, Transport,
-};
-use anyhost::transport::{AgentTransport, Roots, TlsSettings, TransportConfig};
+use anyhost::inject::{Cause, Ending, LookupError, Phase, ProxyReply, ProxyUrl, Transport as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 use support::*;
-
-/// A transport that trusts this authority and nobody else.
-fn trusting(authority: &Authority) -> AgentTransport {
-    trusting_with(authority, Names::default())
-}
-
-fn trusting_with(authority: &Authority, lookup: impl NameLookup + 'static) -> AgentTransport {
-    AgentTransport::new(TransportConfig {
-        tls: Some(TlsSettings {
-            roots: Roots::Only(vec![authority.pem().as_bytes().to_vec()]),
-            ..TlsSettings::default()
-        }),
-        lookup: Arc::new(lookup),
-        ..TransportConfig::default()
-    })
-}
-
-/// Every name is 127.0.0.1, and the names asked for are kept.
-#[derive(Clone, Default)]
-struct Names(Arc<Mutex<Vec<String>>>);
-
-impl Names {
-    fn asked(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl NameLookup for Names {
-    fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, LookupError> {
-        self.0.lock().unwrap().push(host.to_owned());
-        Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])
-    }
-}
-
-fn proxy(url: &str) -> ProxyUrl {
-    ProxyUrl::parse(url).unwrap()
-}
-
-/// One attempt.
-#[derive(Clone)]
-struct Call<'a> {
-    method: Method,
-    url: String,
-    proxy: ProxyUrl,
-    headers: Vec<(&'static str, &'a str)>,
-    body: Option<&'a [u8]>,
-    connect: Duration,
-    until: Duration,
-    interrupt: Arc<Interrupt>,
-}
-
-fn get(url: &str, through: &ProxyUrl) -> Call<'static> {
-    Call {
-        method: Method::GET,
-        url: url.to_owned(),
-        proxy: through.clone(),
-        headers: Vec::new(),
-        body: None,
-        connect: ms(10_000),
-        until: ms(10_000),
-        interrupt: Arc::default(),
-    }
-}
-
-fn post<'a>(url: &str, through: &ProxyUrl, body: &'a [u8]) -> Call<'a> {
-    Call { method: Method::POST, body: Some(body), ..get(url, through) }
-}
-
-impl<'a> Call<'a> {
-    fn header(mut self, name: &'static str, value: &'a str) -> Self {
-        self.headers.push((name, value));
-        self
-    }
-
-    /// At most so long until there is a connection.
-    fn connect(self, connect: Duration) -> Self {
-        Call { connect, ..self }
-    }
-
-    fn until(self, until: Duration) -> Self {
-        Call { until, ..self }
-    }
-
-    /// Status and body, and the report.
-    fn on(self, transport: &AgentTransport) -> (Report, Option<(u16, String)>) {
-        let began = Instant::now();
-        let mut headers = HeaderMap::new();
-        for (name, value) in &self.headers {
-            headers.append(*name, value.parse().unwrap());
-        }
-        let (mut report, answer) = transport.attempt(Attempt {
-            endpoint: 1,
-            method: &self.method,
-            url: &self.url,
-            server_name: None,
-            foreign: false,
-            proxy: Some(&self.proxy),
-            headers: &headers,
-            body: self.body.map_or(Outgoing::Empty, Outgoing::Bytes),
-            limits: Limits {
-                connect_by: Some(began + self.connect),
-                until: Some(began + self.until),
-                body_until: Some(began + self.until),
-                stall: None,
-            },
-            fresh: false,
-            interrupt: &self.interrupt,
-            meter: None,
-        });
-        let answer = answer.and_then(|answer| {
-            let body = answer.body.read_whole(1 << 20, &mut report)?;
-            Some((answer.status, String::from_utf8(body).unwrap()))
-        });
-        (report, answer)
-    }
-}
-
-/// What is to be checked of a failure: why, how far, what the proxy said, whether a byte went out.
-fn told(report: &Report) -> (Cause, Phase, Option<ProxyReply>, bool) {
-    let Ending::Failed(cause) = report.ending else { panic!("it was answered: {report:?}") };
-    (cause, report.phase, report.proxy_reply, report.asked_to_send)
-}
+use through::*;

@@ -29,7 +29,7 @@ fn a_refused_tunnel_keeps_its_number_and_sends_nothing() {
         (Speaks::Socks5, "socks5h", vec![5, 5, 0, 1, 0, 0, 0, 0, 0, 0], tunnel, Socks5(5)),
     ] {
         let proxy = ProxyPlan::new(speaks, target.addr).answers(says).start();
-        let way = super::proxy(&proxy.url(url));
+        let way = proxy_at(&proxy.url(url));
         let (report, answer) = post("https://a.test/", &way, b"order").on(&transport);
         assert_eq!(told(&report), (Cause::ProxyRefused, phase, Some(reply), false), "{report:?}");
         assert_eq!((answer, report.status, report.bytes_sent), (None, None, 0));
@@ -49,12 +49,12 @@ fn credentials_refused() {
     ] {
         let proxy = ProxyPlan::new(speaks, target.addr).wants("me", "geheim").start();
         for (user_info, reply) in [("", missing), ("me:falsch@", wrong)] {
-            let way = super::proxy(&format!("{scheme}://{user_info}{}", proxy.server.addr));
+            let way = proxy_at(&format!("{scheme}://{user_info}{}", proxy.server.addr));
             let (report, _) = get("https://localhost/", &way).on(&transport);
             assert_eq!(told(&report), (Cause::ProxyRefused, Phase::ProxyAuth, Some(reply), false));
             assert!(!format!("{report:?}").contains("falsch"));
         }
-        let way = super::proxy(&proxy.url_with_credentials(scheme));
+        let way = proxy_at(&proxy.url_with_credentials(scheme));
         let (report, _) = get("https://localhost/", &way).connect(ms(2000)).on(&transport);
         assert!(report.phase > Phase::Tunnel, "{report:?}");
     }
@@ -70,7 +70,7 @@ fn only_407_of_a_plain_request_is_the_proxys() {
     let proxy = ProxyPlan::new(Speaks::Http, target.addr).wants("me", "geheim").start();
     let url = format!("http://{}/", target.addr);
     for _ in 0..2 {
-        let way = super::proxy(&proxy.url("http"));
+        let way = proxy_at(&proxy.url("http"));
         let (report, answer) = post(&url, &way, b"order").on(&transport);
         let expected = (Cause::ProxyRefused, Phase::ProxyAuth, Some(ProxyReply::Http(407)), true);
         assert_eq!((told(&report), answer, report.status), (expected, None, None));
@@ -80,15 +80,14 @@ fn only_407_of_a_plain_request_is_the_proxys() {
     for status in [200, 401, 403, 429, 502, 503] {
         let said = format!("HTTP/1.1 {status} x\r\nContent-Length: 4\r\n\r\nbody");
         let proxy = ProxyPlan::new(Speaks::Http, target.addr).answers(said).start();
-        let (report, answer) =
-            post(&url, &super::proxy(&proxy.url("http")), b"order").on(&transport);
+        let (report, answer) = post(&url, &proxy_at(&proxy.url("http")), b"order").on(&transport);
         assert_eq!(answer, Some((status, "body".to_owned())));
         assert_eq!((report.proxy_reply, report.phase), (None, Phase::Body));
     }
     // Through a tunnel 407 is as much the target's as anything.
     let odd = Server::start(Reply::status(407));
     let socks = ProxyPlan::new(Speaks::Socks5, odd.addr).start();
-    let (report, answer) = get(&odd.url(), &super::proxy(&socks.url("socks5"))).on(&transport);
+    let (report, answer) = get(&odd.url(), &proxy_at(&socks.url("socks5"))).on(&transport);
     assert_eq!((answer.map(|(status, _)| status), report.proxy_reply), (Some(407), None));
 }
 
@@ -106,13 +105,13 @@ fn garbage_hang_ups_and_bytes_too_many() {
         (Speaks::Socks4, "socks4a", b"HTTP/1.1 400 Bad\r\n", Cause::Protocol),
     ] {
         let proxy = ProxyPlan::new(speaks, target.addr).answers(says).start();
-        let (report, _) = get("https://a.test/", &super::proxy(&proxy.url(scheme))).on(&transport);
+        let (report, _) = get("https://a.test/", &proxy_at(&proxy.url(scheme))).on(&transport);
         assert_eq!(told(&report), (cause, Phase::Tunnel, None, false), "{scheme} {report:?}");
     }
     // A proxy of another kind than was said.
     let http = ProxyPlan::new(Speaks::Http, target.addr).start();
     let (report, _) =
-        get("https://a.test/", &super::proxy(&http.url("https"))).connect(ms(2000)).on(&transport);
+        get("https://a.test/", &proxy_at(&http.url("https"))).connect(ms(2000)).on(&transport);
     assert_eq!((report.phase, report.asked_to_send), (Phase::ProxyConnect, false), "{report:?}");
     assert!(target.requests().is_empty());
 }
@@ -123,20 +122,20 @@ fn a_proxy_that_is_not_there() {
     let transport = trusting_with(&Authority::new(), |_: &str, _| Err(LookupError::NameUnknown));
     let gone = refusing_address();
     for scheme in ["http", "https", "socks4", "socks4a", "socks5", "socks5h"] {
-        let way = super::proxy(&format!("{scheme}://{}", gone.addr));
+        let way = proxy_at(&format!("{scheme}://{}", gone.addr));
         for url in ["http://127.0.0.1:9/", "https://127.0.0.1:9/"] {
             let (report, _) = get(url, &way).on(&transport);
             let expected = (Cause::Refused, Phase::ProxyConnect, None, false);
             assert_eq!(told(&report), expected, "{scheme} {url}");
         }
-        let way = super::proxy(&format!("{scheme}://gone.test"));
+        let way = proxy_at(&format!("{scheme}://gone.test"));
         let (report, _) = get("https://127.0.0.1:9/", &way).on(&transport);
         let expected = (Cause::NameUnknown, Phase::ProxyConnect, None, false);
         assert_eq!(told(&report), expected, "{scheme}");
     }
     // The name of the target, where it is looked up here, is the target's.
     let (report, _) =
-        get("http://gone.test/", &super::proxy(&format!("socks5://{}", gone.addr))).on(&transport);
+        get("http://gone.test/", &proxy_at(&format!("socks5://{}", gone.addr))).on(&transport);
     assert_eq!(told(&report), (Cause::NameUnknown, Phase::Resolve, None, false));
 }
 
@@ -169,7 +168,7 @@ fn silence_ends_at_the_connect_limit_or_when_nobody_waits_any_more() {
             Some((proxy, scheme)) => proxy.url(scheme),
             None => url.clone(),
         };
-        let way = super::proxy(&url);
+        let way = proxy_at(&url);
         let call = post("https://a.test/", &way, b"order");
         let ((report, _), took) = timed(|| call.clone().connect(ms(300)).on(&transport));
         let limit = Cause::TimedOut(anyhost::inject::Limit::Connect);

@@ -17,7 +17,7 @@ fn every_way(target: SocketAddr, tls: &Arc<rustls::ServerConfig>) -> Vec<(&'stat
 }
 
 fn url(scheme: &str, proxy: &Proxy) -> ProxyUrl {
-    super::proxy(&match scheme {
+    proxy_at(&match scheme {
         "socks4" | "socks4a" => format!("{scheme}://me@{}", proxy.server.addr),
         _ => proxy.url_with_credentials(scheme),
     })
@@ -94,7 +94,7 @@ fn an_http_proxy_is_given_the_absolute_form() {
     let target = Server::start(Reply::echo());
     let proxy = ProxyPlan::new(Speaks::Http, target.addr).start();
     let transport = trusting(&Authority::new());
-    let way = super::proxy(&proxy.url("http"));
+    let way = proxy_at(&proxy.url("http"));
     let url = format!("http://{}/p", target.addr);
     let (_, answer) = get(&url, &way).header("proxy-authorization", "mine").on(&transport);
     assert_eq!(answer, Some((200, "GET /p 0".to_owned())));
@@ -110,7 +110,7 @@ fn an_http_proxy_is_given_the_absolute_form() {
 
     // Through a tunnel the proxy does not see it, and it is for nobody else.
     let socks = ProxyPlan::new(Speaks::Socks5, target.addr).start();
-    let way = super::proxy(&socks.url("socks5h"));
+    let way = proxy_at(&socks.url("socks5h"));
     get(&url, &way).header("proxy-authorization", "mine").on(&transport).1.unwrap();
     assert_eq!(target.requests()[2].header("proxy-authorization"), None);
 }
@@ -123,8 +123,8 @@ fn connections_are_kept_apart_by_proxy_and_credentials() {
     let proxy = ProxyPlan::new(Speaks::Socks4, target.addr).start();
     let other = ProxyPlan::new(Speaks::Socks4, target.addr).start();
     let [one, two] =
-        ["one", "two"].map(|user| super::proxy(&format!("socks4a://{user}@{}", proxy.server.addr)));
-    let three = super::proxy(&other.url("socks4a"));
+        ["one", "two"].map(|user| proxy_at(&format!("socks4a://{user}@{}", proxy.server.addr)));
+    let three = proxy_at(&other.url("socks4a"));
     let url = format!("http://{}/", target.addr);
     let mut reused = Vec::new();
     for way in [&one, &two, &three, &one, &two, &three] {
@@ -152,14 +152,13 @@ fn an_ipv6_target_has_its_own_form_everywhere() {
     {
         let proxy = ProxyPlan::new(speaks, target.addr).start();
         let (report, answer) =
-            get("https://[::1]:4433/", &super::proxy(&proxy.url(scheme))).on(&transport);
+            get("https://[::1]:4433/", &proxy_at(&proxy.url(scheme))).on(&transport);
         assert_eq!(answer, Some((200, "six".to_owned())), "{scheme}: {report:?}");
         let asked = proxy.asked().remove(0);
         assert_eq!((asked.target.as_str(), asked.kind), ("[::1]:4433", kind), "{scheme}");
     }
     let proxy = ProxyPlan::new(Speaks::Socks4, target.addr).start();
-    let (report, _) =
-        get("https://[::1]:4433/", &super::proxy(&proxy.url("socks4"))).on(&transport);
+    let (report, _) = get("https://[::1]:4433/", &proxy_at(&proxy.url("socks4"))).on(&transport);
     assert_eq!(told(&report), (Cause::Unreachable, Phase::Tunnel, None, false));
 }
 
@@ -179,7 +178,7 @@ fn every_address_of_a_target_is_asked_for() {
         let transport = trusting_with(&Authority::new(), several);
         let plan = ProxyPlan::new(speaks, target.addr);
         let proxy = plan.clone().cannot_reach("[::1]:81").cannot_reach("127.0.0.8:81").start();
-        let way = super::proxy(&proxy.url(scheme));
+        let way = proxy_at(&proxy.url(scheme));
         let (report, answer) = get("http://several.test:81/", &way).on(&transport);
         assert_eq!(answer, Some((200, "there".to_owned())), "{report:?}");
         assert_eq!((report.phase, report.proxy_reply), (Phase::Body, None));
@@ -189,7 +188,7 @@ fn every_address_of_a_target_is_asked_for() {
         // Where none can be reached the first is the one told of.
         let nowhere = expected.iter().fold(plan, |plan, place| plan.cannot_reach(place)).start();
         let (report, _) =
-            get("http://several.test:81/", &super::proxy(&nowhere.url(scheme))).on(&transport);
+            get("http://several.test:81/", &proxy_at(&nowhere.url(scheme))).on(&transport);
         let code =
             if speaks == Speaks::Socks5 { ProxyReply::Socks5(4) } else { ProxyReply::Socks4(91) };
         assert_eq!(told(&report), (Cause::ProxyRefused, Phase::Tunnel, Some(code), false));
@@ -210,7 +209,7 @@ fn tls_to_the_proxy_and_to_the_target_are_told_apart() {
     };
     let run = |target: &Server, proxy: &Proxy| {
         let url = format!("https://localhost:{}/", target.port());
-        get(&url, &super::proxy(&proxy.url("https"))).on(&transport)
+        get(&url, &proxy_at(&proxy.url("https"))).on(&transport)
     };
     let proxy = through(&good, &ours);
     assert_eq!(run(&good, &proxy).1, Some((200, "hello".to_owned())));
@@ -257,8 +256,7 @@ fn answers_do_not_get_mixed_up() {
                     let (base, proxy, scheme) = &ways[(thread + turn) % ways.len()];
                     let path = format!("/{thread}-{turn}");
                     let (report, answer) =
-                        get(&format!("{base}{path}"), &super::proxy(&proxy.url(scheme)))
-                            .on(transport);
+                        get(&format!("{base}{path}"), &proxy_at(&proxy.url(scheme))).on(transport);
                     let (_, text) = answer.unwrap_or_else(|| panic!("{report:?}"));
                     assert_eq!(text, format!("GET {path} 0"));
                     assert!(seen.lock().unwrap().insert(path));
