@@ -18,6 +18,7 @@
 //! | `numbers.rs`, `numbers.txt` | the promised numbers, frozen |
 //! | `abi.rs` | programs that were compiled against what `include/symbols.txt` promises |
 //! | `cplusplus.rs` | `anyhost.hpp` by every compiler and standard |
+//! | `packages.rs` | what is installed, found by pkg-config and by CMake |
 //! | `pages.rs` | the C and Python of README.md, and their examples |
 //! | `contract.rs` | what the Python package knows of the header, made from it |
 //! | `scripts.rs` | the Python package, and the examples in other languages |
@@ -48,12 +49,14 @@
 //! | T33 | valgrind | `smoke.c`, `errors.c`, `ownership.c` |
 //! | T35 | many threads | `threads.c`; later: with snapshots and updates |
 //! | T37 | C++ | `smoke.cc`, `hpp.cc`, `hpp_codes.cc` |
+//! | T30, T31, T40 | pkg-config, CMake, size | `packages.rs` |
 //! | T39 | examples | `pages.rs` |
 //! | T41 | ctypes | the package in `packaging/python`, and its tests, from its wheel |
 //! | T42 | cffi | left out: the package needs nothing but ctypes |
 //! | T43-T46 | LuaJIT, Ruby, Perl, Node | `scripts.rs` |
 //! | T18, T19 | cancel, progress | later |
-//! | T4, T26, T28, T30, T31, T34, T36, T38, T40 | packages, dlclose, pkg-config, CMake, TSan, fuzz, musl, footprint | later |
+//! | T4 | a package that builds alone | the step "package" of CI |
+//! | T26, T28, T34, T36, T38 | dlclose, two archives, TSan, fuzz, musl | later |
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -63,6 +66,7 @@ mod contract;
 mod cplusplus;
 mod generated;
 mod numbers;
+mod packages;
 mod pages;
 mod programs;
 mod prototypes;

@@ -130,6 +130,25 @@ fn the_loader_finds_the_library_and_keeps_it() {
     }
 }
 
+/// The version that cargo-c gives the library, with what makes a file name of it.
+fn named_by_cargo_c(manifest: &str) -> Option<&str> {
+    let (_, section) = manifest.split_once("[package.metadata.capi.library]\n")?;
+    let section = section.split("\n[").next()?;
+    section.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
+}
+
+#[test]
+fn cargo_c_names_the_library_as_the_build_script_does() {
+    let expected = format!(
+        "{}.{}.{}",
+        generate::abi(),
+        env!("CARGO_PKG_VERSION_MINOR"),
+        env!("CARGO_PKG_VERSION_PATCH")
+    );
+    assert_eq!(named_by_cargo_c(&read("Cargo.toml")), Some(&*expected));
+    assert!(read("Cargo.toml").contains("\nversion_suffix_components = 1\n"), "the SONAME has one");
+}
+
 #[test]
 fn planted_differences_are_found() {
     let header = "#ifndef X\n#define f(x) x\n/* int32_t anyhost_no(void); */\nextern \"C\" {\n#endif\n\
