@@ -7,7 +7,7 @@ use crate::prototypes::{Function, Parameter, functions, parameter};
 use crate::toolbox::{read, root};
 use std::fmt::Write;
 
-pub const FILE: &str = "packaging/python/src/anyhost/_contract.py";
+const FILE: &str = "packaging/python/src/anyhost/_contract.py";
 
 /// `_contract.py` as it has to be.
 fn contract(header: &str) -> String {

@@ -59,6 +59,11 @@ def version():
     return re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
 
 
+def metadata():
+    readme = (HERE / "README.md").read_text(encoding="utf-8")
+    return METADATA.format(version=version(), readme=readme).encode()
+
+
 def platform_tag(library):
     """Where a library with these bytes can be loaded."""
     machine = re.sub(r"\W", "_", sysconfig.get_platform())
@@ -87,6 +92,14 @@ def build_library():
     raise FileNotFoundError("cargo built no shared library")
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """So that nothing has to be compiled to be asked for a name and a version."""
+    info = Path(metadata_directory) / f"anyhost-{version()}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_bytes(metadata())
+    return info.name
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     library = build_library().read_bytes()
     tag = f"py3-none-{platform_tag(library)}"
@@ -96,8 +109,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files["anyhost/" + LIBRARY_NAMES.get(sys.platform, f"libanyhost.so.{ABI}")] = library
     for name in ("LICENSE-MIT", "LICENSE-APACHE"):
         files[f"{info}/licenses/{name}"] = (ROOT / name).read_bytes()
-    readme = (HERE / "README.md").read_text(encoding="utf-8")
-    files[f"{info}/METADATA"] = METADATA.format(version=version(), readme=readme).encode()
+    files[f"{info}/METADATA"] = metadata()
     files[f"{info}/WHEEL"] = WHEEL.format(tag=tag).encode()
     name = f"anyhost-{version()}-{tag}.whl"
     with zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:

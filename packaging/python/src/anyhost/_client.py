@@ -41,7 +41,7 @@ class Client:
     """A client of one service that lives under one or more base URLs. Any thread may use it.
 
     Options are those of the library, by name; `anyhost.options()` lists them. `preset` is a set of them,
-    over which the others go.
+    over which the others go. `endpoints` and `proxies` are texts with commas, or lists.
 
     `on_event` is told everything that happens. `on_judge` is asked about every answer, and `on_retry`
     after every attempt that was not good; None from them means what would be without them. They run on
@@ -55,7 +55,7 @@ class Client:
         *,
         preset: str | None = None,
         headers: Mapping[str, str] | None = None,
-        proxies: Proxies = (),
+        proxies: str | Proxies = (),
         root_pem: bytes = b"",
         client_cert_pem: tuple[bytes, bytes] | None = None,
         on_event: Callable[[Event], object] | None = None,
@@ -76,9 +76,10 @@ class Client:
             # The status of a setter need not be looked at: build tells the first mistake.
             if preset is not None:
                 lib.anyhost_builder_preset(builder, text(preset, "a preset"))
+            if isinstance(proxies, str):
+                options["proxies"] = proxies
+                proxies = ()
             for name, value in options.items():
-                if name == "proxies":
-                    raise TypeError("proxies are given as a list")
                 set_option(lib.anyhost_builder_set, lib.anyhost_builder_set_int, builder, name, value)
             list_endpoints("builder", builder, endpoints)
             list_proxies("builder", builder, proxies)
