@@ -20,6 +20,7 @@ mod event;
 mod explain;
 mod foreign;
 mod headers;
+mod json;
 mod log;
 #[allow(dead_code)]
 mod no_proxy;

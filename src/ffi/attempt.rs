@@ -1,7 +1,6 @@
 //! One attempt of a call, as it stands in answers, errors and events.
 
 use super::handle::{self, Object, Opaque, Tagged};
-use super::json;
 use super::{guard, text};
 use crate::Attempt;
 use std::ffi::{CString, c_char};
@@ -196,27 +195,5 @@ impl Shown {
 
     fn elapsed_us(&self) -> u64 {
         super::micros(self.attempt.elapsed())
-    }
-
-    /// The fields of its JSON, named as the getters are.
-    pub(super) fn json(&self, object: &mut json::Object<'_>) {
-        let attempt = &self.attempt;
-        object.plain("number", attempt.number());
-        object.text("endpoint", attempt.endpoint());
-        object.text_if_any("proxy", None);
-        object.text("phase", attempt.phase().name());
-        object.text("reason", attempt.reason().name());
-        object.text("delivery", attempt.delivery().name());
-        object.plain("http_status", self.http_status());
-        object.plain("reused_connection", attempt.reused_connection());
-        object.plain("is_replay", attempt.is_replay());
-        object.plain("is_hop", attempt.is_hop());
-        object.plain("os_error", attempt.os_error());
-        object.plain("retry_after_ms", self.retry_after_ms());
-        object.plain("started_us", self.started_us());
-        object.plain("elapsed_us", self.elapsed_us());
-        object.plain("bytes_sent", attempt.bytes_sent());
-        object.plain("bytes_received", attempt.bytes_received());
-        object.text("message", attempt.message());
     }
 }

@@ -2,7 +2,6 @@
 
 use super::attempt::{Shown, anyhost_attempt};
 use super::handle::{self, Object, Opaque, Owned, Tagged};
-use super::json;
 use super::{Out, guard, text};
 use crate::Error;
 use std::ffi::{CString, c_char};
@@ -153,7 +152,7 @@ pub unsafe extern "C" fn anyhost_error_json(
     cap: usize,
     out_needed: *mut usize,
 ) -> i32 {
-    guard!(status, text::copy_out(buf, cap, out_needed, || Ok(handle::get(error)?.json())))
+    guard!(status, text::copy_out(buf, cap, out_needed, || Ok(handle::get(error)?.error.to_json())))
 }
 
 /// The inside of an error's handle: everything as C reads it.
@@ -191,24 +190,5 @@ impl Told {
 
     fn retry_after_ms(&self) -> u64 {
         super::millis(self.error.retry_after())
-    }
-
-    fn json(&self) -> String {
-        let error = &self.error;
-        let mut out = String::new();
-        json::Object::write(&mut out, |object| {
-            object.plain("status", error.status().code());
-            object.text("status_name", error.status().name());
-            object.text("message", &error.to_string());
-            object.text_if_any("option", error.option());
-            object.text("reason", error.reason().name());
-            object.text("phase", error.phase().name());
-            object.text("delivery", error.delivery().name());
-            object.plain("http_status", self.http_status());
-            object.plain("os_error", error.os_error());
-            object.plain("retry_after_ms", self.retry_after_ms());
-            object.list("attempts", &self.attempts, |object, attempt| attempt.json(object));
-        });
-        out
     }
 }

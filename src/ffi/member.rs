@@ -1,9 +1,8 @@
 //! One member of a snapshot.
 
 use super::handle::{self, Object, Opaque, Tagged};
-use super::json;
 use super::{guard, micros, millis, text};
-use crate::{Member, Reason, Transition};
+use crate::Member;
 use std::ffi::{CString, c_char};
 use std::ptr;
 
@@ -196,36 +195,5 @@ impl Seen {
 
     fn latency_us(&self) -> u64 {
         self.member.latency().map_or(0, micros)
-    }
-
-    pub(super) fn counts(&self) -> &[(Reason, u64)] {
-        self.member.counts()
-    }
-
-    pub(super) fn transitions(&self) -> &[Transition] {
-        self.member.transitions()
-    }
-
-    /// The fields of its JSON, named as the getters are.
-    pub(super) fn json(&self, object: &mut json::Object<'_>) {
-        let member = &self.member;
-        object.text("label", member.label());
-        object.text("url", member.url());
-        object.text("kind", "endpoint");
-        object.text("state", member.state().name());
-        object.text("reason", member.reason().name());
-        object.text("phase", member.phase().name());
-        object.text("detail", member.detail());
-        object.plain("priority", member.priority());
-        object.plain("weight", member.weight());
-        object.plain("max_weight", member.max_weight());
-        object.plain("failures_in_a_row", member.failures_in_a_row());
-        object.plain("in_flight", member.in_flight());
-        object.plain("cooling_ms", self.cooling_ms());
-        object.plain("since_ms", self.since_ms());
-        object.plain("attempts", member.attempts());
-        object.plain("successes", member.successes());
-        object.plain("failures", member.failures());
-        object.plain("latency_us", self.latency_us());
     }
 }

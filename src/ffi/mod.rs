@@ -19,7 +19,6 @@ mod client;
 mod error;
 mod event;
 mod handle;
-mod json;
 mod loan;
 mod member;
 mod names;

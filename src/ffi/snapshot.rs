@@ -1,10 +1,9 @@
 //! What a client knows of its endpoints, at one moment.
 
 use super::handle::{self, Object, Opaque, Owned, Tagged};
-use super::json;
 use super::member::{Seen, anyhost_member};
-use super::{guard, millis, text};
-use crate::{Snapshot, Transition};
+use super::{guard, text};
+use crate::Snapshot;
 use std::ffi::c_char;
 use std::ptr;
 
@@ -79,7 +78,10 @@ pub unsafe extern "C" fn anyhost_snapshot_json(
     cap: usize,
     out_needed: *mut usize,
 ) -> i32 {
-    guard!(status, text::copy_out(buf, cap, out_needed, || Ok(handle::get(snapshot)?.json())))
+    guard!(
+        status,
+        text::copy_out(buf, cap, out_needed, || Ok(handle::get(snapshot)?.snapshot.to_json()))
+    )
 }
 
 /// The inside of a snapshot's handle: everything as C reads it.
@@ -102,28 +104,4 @@ impl Picture {
         let place = self.snapshot.members().iter().position(|member| ptr::eq(member, found))?;
         self.members.get(place)
     }
-
-    fn json(&self) -> String {
-        let mut out = String::new();
-        json::Object::write(&mut out, |object| {
-            object.list("members", &self.members, |object, member| {
-                member.json(object);
-                object.object("reasons", |object| {
-                    for (reason, count) in member.counts() {
-                        object.plain(reason.name(), count);
-                    }
-                });
-                object.list("transitions", member.transitions(), transition);
-            });
-        });
-        out
-    }
-}
-
-fn transition(object: &mut json::Object<'_>, it: &Transition) {
-    object.plain("ago_ms", millis(Some(it.ago)));
-    object.text("from", it.from.name());
-    object.text("to", it.to.name());
-    object.text("reason", it.reason.name());
-    object.text("phase", it.phase.name());
 }

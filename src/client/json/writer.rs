@@ -1,6 +1,6 @@
 //! Writes JSON: objects and lists of texts, numbers and flags.
 //!
-//! The documents are flat and only written, never read, so forty lines stand for a dependency that
+//! The documents are only written, never read, so fifty lines stand for a dependency that
 //! every Rust user would compile.
 
 use std::fmt::{Display, Write};
