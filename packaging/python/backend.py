@@ -80,7 +80,7 @@ def build_library():
     if "ANYHOST_LIBRARY" in os.environ:
         return Path(os.environ["ANYHOST_LIBRARY"])
     command = [
-        "cargo", "rustc", "--release", "--lib", "--crate-type", "cdylib",
+        "cargo", "rustc", "--locked", "--release", "--lib", "--crate-type", "cdylib",
         "--config", 'profile.release.strip="symbols"', "--message-format", "json-render-diagnostics",
     ]
     said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
