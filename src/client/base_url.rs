@@ -80,6 +80,10 @@ impl BaseUrl {
         if url.port() == Some(0) {
             return fail("has port 0, which nobody can listen at");
         }
+        // The URL Standard allows more in a host than RFC 3986 section 3.2.2, and than a request carries.
+        if let Some(c) = host.chars().find(|c| matches!(c, '"' | '`' | '{' | '}')) {
+            return fail(&format!("has {c:?} in its host"));
+        }
         let authority = match url.port() {
             Some(port) => format!("{host}:{port}"),
             None => host,
@@ -204,14 +208,19 @@ fn shown(path: &str) -> String {
     redacted(path).escape_debug().to_string()
 }
 
+/// Whether this can stand before `://`. A colon or an `@` there belong to user info without a scheme.
+fn is_scheme(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+}
+
 /// Any text that may be a URL, without user info and query: for error messages.
 ///
 /// It errs on the side of hiding: a password may hold any character in a text that is no proper URL,
 /// so everything up to the last `@` goes.
 pub(crate) fn redacted(text: &str) -> String {
     let (scheme, rest) = match text.find("://") {
-        Some(at) => text.split_at(at + 3),
-        None => ("", text),
+        Some(at) if is_scheme(&text[..at]) => text.split_at(at + 3),
+        _ => ("", text),
     };
     let rest = match rest.rfind('@') {
         Some(at) => format!("***{}", &rest[at..]),
@@ -305,6 +314,9 @@ mod tests {
             ("https://a/b\r\n", "no URL has"),
             ("https://a/\u{e9}", "percent-encoded"),
             ("https://a\\b", "no URL has"),
+            ("https://a`b", "in its host"),
+            ("https://a{b}", "in its host"),
+            ("https://a\"b", "in its host"),
         ] {
             let error = BaseUrl::parse(base).unwrap_err();
             assert!(error.contains(why), "{base:?}: {error}");
@@ -339,6 +351,7 @@ mod tests {
             ("https://u:p@h/x?token=1", "https://***@h/x"),
             ("https://u:p/w?d#@h/x", "https://***@h/x"),
             ("u:p@h", "***@h"),
+            ("u:p://p@h", "***@h"),
             ("https://h/x#f", "https://h/x"),
             ("https://h/x", "https://h/x"),
         ] {

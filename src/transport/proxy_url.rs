@@ -266,9 +266,12 @@ impl Credentials {
 /// A text that may be a proxy's URL, without what may be a secret in it: all before the last `@`, and
 /// what stands where a port should, since `http://user:password` is a way to forget the host.
 fn redacted(text: &str) -> String {
+    // A colon or an `@` before it belong to user info without a scheme.
+    let is_scheme =
+        |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
     let (scheme, rest) = match text.find("://") {
-        Some(at) => text.split_at(at + 3),
-        None => ("", text),
+        Some(at) if is_scheme(&text[..at]) => text.split_at(at + 3),
+        _ => ("", text),
     };
     let (user_info, place) = match rest.rfind('@') {
         Some(at) => ("***", &rest[at..]),
@@ -335,6 +338,7 @@ mod tests {
             ("http://u:geheim@", "names no host"),
             ("ftp://u:geheim@p", "scheme other than"),
             ("socks://u:geheim@p", "scheme other than"),
+            ("u:geheim://x@p", "scheme other than"),
             ("http://u:geheim", "no number"),
             ("http://u:geheim/x@p", "more than"),
             ("http://u:geheim@p/x", "more than"),
