@@ -14,6 +14,13 @@ fn main() {
     // What anyhost_abi() answers.
     println!("cargo:rustc-env=ANYHOST_ABI={ABI}");
 
+    // What systems other than Unix run, on a Unix: for tests.
+    println!("cargo:rerun-if-env-changed=ANYHOST_PORTABLE");
+    println!("cargo:rustc-check-cfg=cfg(anyhost_portable)");
+    if env::var_os("ANYHOST_PORTABLE").is_some() {
+        println!("cargo:rustc-cfg=anyhost_portable");
+    }
+
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("include");
     fs::create_dir_all(&out).expect("OUT_DIR is writable");
     fs::copy("include/anyhost.h", out.join("anyhost.h"))

@@ -12,8 +12,8 @@ use std::time::Instant;
 /// calls, and at once those that begin later: a handle is not taken back, a new one is made.
 ///
 /// A call ends within milliseconds wherever it is: in the look-up of a name, in connecting, in a
-/// handshake, sending, waiting, reading, or between two attempts. Two things can only be waited for: the
-/// caller's own code (a body's reader, a callback), and, on systems without `poll`, a connect. The
+/// handshake, sending, waiting, reading, or between two attempts. One thing can only be waited for: the
+/// caller's own code (a body's reader, a callback). The
 /// call ends with [`Status::Cancelled`]; its last attempt, if one was cut short, has the reason
 /// [`Cancelled`](crate::Reason::Cancelled) and says what is certain of the
 /// [delivery](crate::Delivery): once sending had begun, a server may have received the request. It is

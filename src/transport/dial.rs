@@ -33,10 +33,6 @@ const DELAY: Duration = Duration::from_millis(250);
 /// The time of an attempt without limits; the kernel gives up long before.
 const FOREVER: Duration = Duration::from_secs(24 * 3600);
 
-/// How long the interrupt is not looked at. Linux wakes the wait when a socket is shut down; elsewhere
-/// that may do nothing before there is a connection, so that looking has to do.
-const LOOK: Duration = Duration::from_millis(if cfg!(target_os = "linux") { 200 } else { 25 });
-
 /// Connects to one of `peers`. If all fail, tells what the first of them did.
 pub(super) fn dial(
     peers: &[SocketAddr],
@@ -44,9 +40,13 @@ pub(super) fn dial(
     interrupt: &Interrupt,
     meter: Option<&Meter>,
 ) -> Result<Arc<TcpStream>, Failure> {
-    let peers = interleaved(peers);
-    let race = if platform::WAITS_FOR_SEVERAL { staggered } else { in_turn };
-    race(&peers, deadline, interrupt, meter)
+    let mut under_way = UnderWay { started: Vec::new(), interrupt };
+    let won = race(&interleaved(peers), deadline, &mut under_way, meter);
+    match won {
+        _ if interrupt.is_triggered() => Err(Failure::cancelled()),
+        Ok(stream) => connected(stream),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// The families by turns, beginning with that of the first address; otherwise in the order given
@@ -68,21 +68,6 @@ fn interleaved(peers: &[SocketAddr]) -> Vec<SocketAddr> {
 struct Started {
     place: usize,
     stream: Arc<TcpStream>,
-}
-
-fn staggered(
-    peers: &[SocketAddr],
-    deadline: Deadline,
-    interrupt: &Interrupt,
-    meter: Option<&Meter>,
-) -> Result<Arc<TcpStream>, Failure> {
-    let mut under_way = UnderWay { started: Vec::new(), interrupt };
-    let won = race(peers, deadline, &mut under_way, meter);
-    match won {
-        _ if interrupt.is_triggered() => Err(Failure::cancelled()),
-        Ok(stream) => connected(stream),
-        Err(failure) => Err(failure),
-    }
 }
 
 /// Connections in the making, each listed with the interrupt for as long as it is one.
@@ -142,15 +127,15 @@ fn race(
         }
         let until_next = if next < peers.len() { next_at - now } else { FOREVER };
         let streams: Vec<&TcpStream> = under_way.iter().map(|started| &*started.stream).collect();
-        let time = left.min(until_next).min(LOOK).min(meter::due_in(meter));
+        let time = left.min(until_next).min(platform::LOOK).min(meter::due_in(meter));
         let settled = platform::wait_for_any(&streams, time).map_err(|e| Failure::of_system(&e))?;
         // From the last on, so that places stay true while some are taken out.
         let mut winner = None;
-        for at in settled.into_iter().rev() {
+        for (at, error) in settled.into_iter().rev() {
             let Started { place, stream } = under_way.remove(at);
-            match stream.take_error() {
-                Ok(None) => winner = Some(stream),
-                Ok(Some(error)) | Err(error) => {
+            match error {
+                None => winner = Some(stream),
+                Some(error) => {
                     interrupt.forget(&stream);
                     failed.note(place, Failure::of_dial(&error, peers[place]));
                     next_at = sys::now();
@@ -188,51 +173,6 @@ fn open(peer: SocketAddr) -> Result<Socket, Failure> {
 fn connected(stream: Arc<TcpStream>) -> Result<Arc<TcpStream>, Failure> {
     stream.set_nonblocking(false).map_err(|e| Failure::of_system(&e))?;
     Ok(stream)
-}
-
-/// One address after the other, for systems where a wait is for one socket: each gets an equal share
-/// of the time that is left, so that a dead one cannot use up the time of a living one.
-fn in_turn(
-    peers: &[SocketAddr],
-    deadline: Deadline,
-    interrupt: &Interrupt,
-    meter: Option<&Meter>,
-) -> Result<Arc<TcpStream>, Failure> {
-    let mut failed = Failed::of(peers);
-    for (place, peer) in peers.iter().enumerate() {
-        let Some(left) = time_left(deadline) else {
-            return Err(failed.out_of_time(&[], deadline));
-        };
-        let share = left / (peers.len() - place) as u32;
-        // The wait is cut down to whole milliseconds inside: one more, or it ends before its time.
-        let time = share + Duration::from_millis(1);
-        let connect = |socket: Socket| match socket.connect_timeout(&(*peer).into(), time) {
-            Ok(()) => Ok(socket),
-            // Ours carries no errno, the kernel's does.
-            Err(e) if e.kind() == ErrorKind::TimedOut && e.raw_os_error().is_none() => {
-                Err(out_of_time(*peer, deadline))
-            }
-            Err(e) => Err(Failure::of_dial(&e, *peer)),
-        };
-        if let Some(meter) = meter {
-            meter.tick();
-        }
-        if interrupt.is_triggered() {
-            return Err(Failure::cancelled());
-        }
-        match open(*peer).and_then(connect) {
-            Ok(socket) => {
-                let stream: Arc<TcpStream> = Arc::new(socket.into());
-                return if interrupt.watch(&stream) {
-                    Ok(stream)
-                } else {
-                    Err(Failure::cancelled())
-                };
-            }
-            Err(failure) => failed.note(place, failure),
-        }
-    }
-    Err(failed.all())
 }
 
 /// How each of several addresses failed.
@@ -338,30 +278,25 @@ mod tests {
     #[test]
     fn a_dead_address_does_not_hide_a_living_one() {
         let ((_listens, alive), (_bound, dead)) = (alive(), dead());
-        for race in [staggered, in_turn] {
-            let (began, peers) = (sys::now(), [dead, dead, alive]);
-            let stream = race(&peers, within(LONG), &Interrupt::new(), None).unwrap();
-            assert_eq!(stream.peer_addr().unwrap(), alive);
-            assert!(sys::now() - began < DELAY, "the next one starts at once");
-            let failure = race(&[dead], within(LONG), &Interrupt::new(), None).unwrap_err();
-            assert_eq!(failure.cause, Cause::Refused);
-            assert_eq!(failure.detail, format!("{dead} refused the connection"));
-        }
+        let (began, peers) = (sys::now(), [dead, dead, alive]);
+        let stream = dial(&peers, within(LONG), &Interrupt::new(), None).unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), alive);
+        assert!(sys::now() - began < DELAY, "the next one starts at once");
+        let failure = dial(&[dead], within(LONG), &Interrupt::new(), None).unwrap_err();
+        assert_eq!(failure.cause, Cause::Refused);
+        assert_eq!(failure.detail, format!("{dead} refused the connection"));
     }
 
     #[test]
     fn the_first_failure_in_order_is_told_and_how_many_there_were() {
         let ((_one, first), (_two, second)) = (dead(), dead());
-        for race in [staggered, in_turn] {
-            let failure =
-                race(&[first, second], within(LONG), &Interrupt::new(), None).unwrap_err();
-            let words = format!("{first} refused the connection; 2 addresses tried");
-            assert_eq!((failure.cause, &*failure.detail), (Cause::Refused, &*words));
-            assert_eq!(
-                race(&[], within(LONG), &Interrupt::new(), None).unwrap_err().cause,
-                Cause::NameLookup
-            );
-        }
+        let failure = dial(&[first, second], within(LONG), &Interrupt::new(), None).unwrap_err();
+        let words = format!("{first} refused the connection; 2 addresses tried");
+        assert_eq!((failure.cause, &*failure.detail), (Cause::Refused, &*words));
+        assert_eq!(
+            dial(&[], within(LONG), &Interrupt::new(), None).unwrap_err().cause,
+            Cause::NameLookup
+        );
         // Later failures may be noted earlier, and a fault of ours says nothing about the host.
         let peers = [first, second];
         let refused = || Failure::new(Cause::Refused, "no");

@@ -162,7 +162,8 @@ impl Socket {
         };
         if exact.is_none() != self.blocking {
             self.blocking = exact.is_none();
-            self.stream.set_nonblocking(!self.blocking).map_err(|e| Failure::of_system(&e))?;
+            let slice = self.blocking.then_some(SLICE);
+            platform::block(&self.stream, slice).map_err(|e| Failure::of_system(&e))?;
         }
         Ok(exact)
     }

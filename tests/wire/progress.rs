@@ -15,6 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = ms(40);
+/// How late a busy machine may be.
+const SLACK: Duration = ms(150);
 
 /// Everything that was told, and when.
 #[derive(Clone, Default)]
@@ -60,17 +62,16 @@ fn assert_monotonic(told: &[Transferred]) {
 }
 
 impl Place {
-    /// How late the call ended that was to end at a given time, by who watches it.
-    fn ended_late_by(&self) -> Duration {
+    /// How long after the third word the call ended, which that word ended.
+    fn ended_after_its_word(&self) -> Duration {
         if self.reused {
             assert_eq!(self.client.get("/").send().unwrap().text().unwrap(), "first");
         }
         let (told_so_far, began) = (Told::default(), Instant::now());
-        let wanted = began + ms(130);
         let log = told_so_far.clone();
         let watch = move |so_far: &Transferred| {
             let _ = log.note(so_far);
-            if Instant::now() < wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if log.all().len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let call = self.client.put("/").body(self.body.clone()).resend(Resend::Any);
         let error = call.progress(EVERY, watch).send().unwrap_err();
@@ -80,21 +81,27 @@ impl Place {
         let expected = (Reason::Cancelled, self.phase, self.delivery);
         assert_eq!(told(error.attempts()), [expected], "{name}: {error:?}");
         assert_eq!(self.next.connections(), 0, "{name}: not sent again");
-        let times = told_so_far.all().len();
-        assert!((2..=4).contains(&times), "{name}: told {times} times");
+        assert_eq!(told_so_far.all().len(), 3, "{name}: not asked again");
         assert_monotonic(&told_so_far.all());
-        ended.saturating_duration_since(wanted)
+        let last = told_so_far.0.lock().unwrap()[2].0;
+        assert!(last - began >= 3 * EVERY, "{name}: no more often than asked for");
+        let silence = told_so_far.longest_silence(began);
+        assert!(silence < EVERY + SLACK, "{name}: {silence:?}");
+        ended - last
     }
 }
 
 #[track_caller]
 fn everywhere(places: &[Place]) {
     thread::scope(|scope| {
-        let late = |place| (place, scope.spawn(move || Place::ended_late_by(place)));
-        for (place, thread) in places.iter().map(late).collect::<Vec<_>>() {
-            let late = thread.join().unwrap();
-            assert!(late < EVERY + ms(50), "{}: {late:?}", place.name);
+        let end = |place| (place, scope.spawn(move || Place::ended_after_its_word(place)));
+        let mut took = Vec::new();
+        for (place, thread) in places.iter().map(end).collect::<Vec<_>>() {
+            took.push(thread.join().unwrap());
+            assert!(took[took.len() - 1] < SLACK, "{}: {took:?}", place.name);
         }
+        took.sort();
+        assert!(took[took.len() / 2] < ms(50), "{took:?}");
     });
 }
 
@@ -123,7 +130,7 @@ fn between_two_attempts_it_is_told_too() {
     let began = Instant::now();
     let error = client.build().unwrap().get("/").progress(EVERY, watch).send().unwrap_err();
     assert_eq!((error.status(), error.attempts().len()), (Status::Cancelled, 1), "{error:?}");
-    within(4 * EVERY, began.elapsed(), ms(50));
+    within(4 * EVERY, began.elapsed(), SLACK);
     assert!(told.all().iter().all(|so_far| so_far.attempt() == 1));
 }
 
@@ -182,7 +189,7 @@ fn an_upload_to_a_slow_reader_is_told_as_it_goes() {
         assert!(all.len() >= 4, "{shown}: {all:?}");
         let half_way = |t: &&Transferred| (1..counted).contains(&t.sent());
         assert!(all.iter().filter(half_way).count() >= 2, "{shown}: {all:?}");
-        assert!(told.longest_silence(began) < EVERY + ms(100), "{shown}: {told:?}", told = told.0);
+        assert!(told.longest_silence(began) < EVERY + SLACK, "{shown}: {told:?}", told = told.0);
         let length = answer.text().unwrap().len() as u64;
         assert_eq!((told.last().received(), told.last().total()), (length, Some(length)));
     }
@@ -207,7 +214,7 @@ fn a_dripping_download_is_told_as_it_comes() {
         assert_eq!((last.sent(), last.received(), last.total()), (0, length, total));
         assert_monotonic(&all);
         assert!(all.iter().filter(|t| (1..length).contains(&t.received())).count() >= 2, "{all:?}");
-        assert!(told.longest_silence(began) < EVERY + ms(100), "{all:?}");
+        assert!(told.longest_silence(began) < EVERY + SLACK, "{all:?}");
     }
 }
 
@@ -244,7 +251,7 @@ fn a_stream_is_told_of_while_it_is_read() {
     let error = stream.into_reader().read_to_string(&mut text).unwrap_err();
     let error: anyhost::Error = error.downcast().unwrap();
     assert_eq!((error.status(), text.as_str()), (Status::Cancelled, "0123"));
-    assert!(began.elapsed() < EVERY + ms(100));
+    assert!(began.elapsed() < EVERY + SLACK);
 }
 
 /// A body that is given up is read for a moment more, of which nobody is told.
@@ -336,6 +343,6 @@ fn a_slow_rhythm_and_the_limits_of_a_call() {
         let began = Instant::now();
         let error = client.get("/").progress(every, Told::default().watch()).send().unwrap_err();
         assert_eq!(error.reason(), Reason::Timeout);
-        within(ms(300), began.elapsed(), ms(50));
+        within(ms(300), began.elapsed(), SLACK);
     }
 }
