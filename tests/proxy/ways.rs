@@ -266,3 +266,84 @@ fn answers_do_not_get_mixed_up() {
     });
     assert_eq!(plain.requests().len() + secure.requests().len(), 8 * 12);
 }
+
+/// R2: a way that has ended while idle is seen before it is used again, at whatever depth; a POST then
+/// goes out on a fresh one.
+#[test]
+fn an_idle_way_that_has_ended_is_not_used_again() {
+    let authority = Authority::new();
+    let tls = authority.server();
+    for secure in [false, true] {
+        let bye = Event::new();
+        let closing = Reply::ok("1").close().tell(&bye);
+        let replies = || Script::each([closing.clone(), Reply::ok("2")]);
+        let target = |script| match secure {
+            false => Server::start(script),
+            true => Server::tls(&tls, script),
+        };
+        for kind in ["http", "https", "socks5h"] {
+            let target = target(replies());
+            let ways = every_way(target.addr, &tls);
+            let proxy = &ways.iter().find(|(scheme, _)| *scheme == kind).unwrap().1;
+            let transport = trusting(&authority);
+            let base = if secure { "https://localhost" } else { "http://localhost" };
+            let target_url = format!("{base}:{}/", target.port());
+            let way = url(kind, proxy);
+            let (_, first) = post(&target_url, &way, b"order").on(&transport);
+            assert_eq!(first, Some((200, "1".to_owned())), "{kind}");
+            bye.wait(ms(5000));
+            // The proxy passes the end on.
+            proxy.server.wait_for_open(0, ms(5000));
+            let (report, second) = post(&target_url, &way, b"order").on(&transport);
+            assert_eq!((second, report.reused), (Some((200, "2".to_owned())), false), "{kind}");
+            assert_eq!(target.count("POST"), 2, "{kind}");
+        }
+    }
+}
+
+/// R13: an answer that comes before the request is sent gets through every kind of way, and a reader
+/// that stops ends at the limit of the attempt, also where one TLS session carries another.
+#[test]
+fn an_upload_that_meets_an_early_answer_or_no_reader_ends() {
+    let authority = Authority::new();
+    let tls = authority.server();
+    let body = vec![b'x'; 24 << 20];
+    for secure in [false, true] {
+        let script = || {
+            Script::from(Reply::holds().after_head())
+                .on("/early", Reply::status(413).body("big").after_head().half_close())
+        };
+        let target = match secure {
+            false => Server::start(script()),
+            true => Server::tls(&tls, script()),
+        };
+        let base = if secure { "https" } else { "http" };
+        for (kind, proxy) in every_way(target.addr, &tls) {
+            let transport = trusting(&authority);
+            let (case, way) = (format!("{kind} to {base}"), url(kind, &proxy));
+            let place = format!("{base}://localhost:{}", target.port());
+            let (report, answer) = post(&format!("{place}/early"), &way, &body).on(&transport);
+            assert_eq!(answer, Some((413, "big".to_owned())), "{case}: {report:?}");
+
+            let call = post(&place, &way, &body).until(ms(400)).connect(ms(400));
+            let ((report, _), took) = timed(|| call.on(&transport));
+            let limit = Cause::TimedOut(anyhost::inject::Limit::Attempt);
+            assert_eq!(told(&report), (limit, Phase::Send, None, true), "{case}");
+            within(ms(400), took, ms(150));
+        }
+    }
+}
+
+/// A proxy that wants credentials says so before it has read a large request; it hands nothing on.
+#[test]
+fn an_early_407_of_a_plain_request_is_heard() {
+    let target = Server::start(Reply::ok("never"));
+    let proxy = ProxyPlan::new(Speaks::Http, target.addr).wants("me", "geheim").start();
+    let transport = trusting(&Authority::new());
+    let body = vec![b'x'; 24 << 20];
+    let url = format!("http://{}/", target.addr);
+    let (report, answer) = post(&url, &proxy_at(&proxy.url("http")), &body).on(&transport);
+    let expected = (Cause::ProxyRefused, Phase::ProxyAuth, Some(ProxyReply::Http(407)), true);
+    assert_eq!((told(&report), answer), (expected, None), "{report:?}");
+    assert_eq!(target.connections(), 0);
+}

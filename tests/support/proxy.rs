@@ -385,7 +385,7 @@ impl Talk<'_> {
                 Ok(0) => return Ok(()),
                 Ok(n) => {
                     self.read += n;
-                    match forwards && std::mem::take(&mut answered) {
+                    match forwards && std::mem::take(&mut answered) && begins(&buf[..n]) {
                         // The client sends a head, or a small request, in one piece.
                         true => (&target).write_all(&in_origin_form(&buf[..n]))?,
                         false => (&target).write_all(&buf[..n])?,
@@ -432,6 +432,11 @@ impl ProxyPlan {
 
 fn is_later(e: &io::Error) -> bool {
     matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+/// Whether these bytes begin a request, and do not go on with a body.
+fn begins(bytes: &[u8]) -> bool {
+    bytes.iter().take(16).copied().skip_while(|b| *b != b' ').take(8).eq(*b" http://")
 }
 
 /// A request as its target wants it: the path alone in its first line, and without what is for the proxy.
