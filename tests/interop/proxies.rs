@@ -5,17 +5,22 @@ use crate::support::*;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
+
+/// Where no proxy that has rules may lead.
+pub const FORBIDDEN: &str = "127.0.0.66";
 
 /// A proxy that runs.
 pub struct Real {
     pub addr: SocketAddr,
     scheme: &'static str,
-    pub program: Program,
+    name: &'static str,
+    command: Box<dyn Fn() -> Command + Send + Sync>,
+    program: Option<Program>,
     /// What it stands on: its folder, and the proxy behind it.
     _behind: Option<Box<Real>>,
-    _folder: Folder,
+    folder: Folder,
 }
 
 /// Who may use a proxy.
@@ -41,10 +46,48 @@ impl Real {
         self
     }
 
-    fn start(name: &str, addr: SocketAddr, mut command: Command, folder: Folder) -> Real {
-        let mut program = Program::start(name, &mut command, &folder);
-        program.wait_for(addr);
-        Real { addr, scheme: "http", program, _behind: None, _folder: folder }
+    fn start(
+        name: &'static str,
+        addr: SocketAddr,
+        command: impl Fn() -> Command + Send + Sync + 'static,
+        folder: Folder,
+    ) -> Real {
+        let (scheme, command) = ("http", Box::new(command));
+        let mut real = Real { addr, scheme, name, command, program: None, _behind: None, folder };
+        real.restart();
+        real
+    }
+
+    /// The program, which runs.
+    pub fn program(&self) -> &Program {
+        self.program.as_ref().expect("it was not killed")
+    }
+
+    /// Ends it in the middle of whatever it does, with all that it has started.
+    #[allow(dead_code)]
+    pub fn kill(&mut self) {
+        let mut program = self.program.take().expect("it was not killed");
+        for id in program.children() {
+            signal(id, libc::SIGKILL);
+        }
+        program.signal(libc::SIGKILL);
+        program.wait_for_end();
+    }
+
+    /// Starts it again, at the same address.
+    pub fn restart(&mut self) {
+        let mut program = Program::start(self.name, &mut (self.command)(), &self.folder);
+        program.wait_for(self.addr);
+        self.program = Some(program);
+    }
+
+    /// Stops it where it is, or lets it go on.
+    pub fn freeze(&self, frozen: bool) {
+        let how = if frozen { libc::SIGSTOP } else { libc::SIGCONT };
+        let program = self.program();
+        for id in program.children().into_iter().chain([program.id()]) {
+            signal(id, how);
+        }
     }
 }
 
@@ -53,10 +96,18 @@ fn open_to_all(folder: &Folder) {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("our folder");
 }
 
-fn command(program: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    command.args(arguments);
-    command
+fn command(program: PathBuf, arguments: &[&str]) -> impl Fn() -> Command + use<> {
+    let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+    move || {
+        let mut command = Command::new(&program);
+        command.args(&arguments);
+        command
+    }
+}
+
+fn signal(id: u32, signal: i32) {
+    // SAFETY: a process that we have started, or that comes from one; it may be gone by now.
+    unsafe { libc::kill(id as i32, signal) };
 }
 
 /// Squid. It refuses what leads to the address `forbidden`.
@@ -100,7 +151,7 @@ http_access deny forbidden
 "
     );
     let config = folder.write("squid.conf", config);
-    let command = command(&squid, &["-N", "-f", &config.display().to_string()]);
+    let command = command(squid, &["-N", "-f", &config.display().to_string()]);
     Some(Real::start("squid", addr, command, folder))
 }
 
@@ -118,7 +169,7 @@ pub fn tinyproxy(test: &str, users: Users, forbidden: &str) -> Option<Real> {
         filter = filter.display(),
     );
     let config = folder.write("tinyproxy.conf", config);
-    let command = command(&tinyproxy, &["-d", "-c", &config.display().to_string()]);
+    let command = command(tinyproxy, &["-d", "-c", &config.display().to_string()]);
     Some(Real::start("tinyproxy", addr, command, folder))
 }
 
@@ -127,10 +178,11 @@ pub fn microsocks(test: &str, users: Users) -> Option<Real> {
     let microsocks = find(test, "microsocks")?;
     let (folder, addr) = (Folder::new("microsocks"), program::address());
     let (ip, port) = (addr.ip().to_string(), addr.port().to_string());
-    let mut command = command(&microsocks, &["-i", &ip, "-p", &port]);
+    let mut arguments = vec!["-i", &ip, "-p", &port];
     if users == Users::Me {
-        command.args(["-u", "me", "-P", "geheim"]);
+        arguments.extend(["-u", "me", "-P", "geheim"]);
     }
+    let command = command(microsocks, &arguments);
     Some(Real::start("microsocks", addr, command, folder).by("socks5h"))
 }
 
@@ -159,7 +211,7 @@ socks pass {{ from: 0.0.0.0/0 to: 0.0.0.0/0 }}
     );
     let config = folder.write("danted.conf", config);
     let pid = folder.path().join("danted.pid").display().to_string();
-    let command = command(&danted, &["-f", &config.display().to_string(), "-p", &pid]);
+    let command = command(danted, &["-f", &config.display().to_string(), "-p", &pid]);
     Some(Real::start("danted", addr, command, folder).by("socks5h"))
 }
 
@@ -176,7 +228,7 @@ pub fn stunnel(test: &str, authority: &Authority, behind: Real) -> Option<Real> 
         pem.display()
     );
     let config = folder.write("stunnel.conf", config);
-    let command = command(&stunnel, &[&config.display().to_string()]);
+    let command = command(stunnel, &[&config.display().to_string()]);
     let mut front = Real::start("stunnel", addr, command, folder).by("https");
     front._behind = Some(Box::new(behind));
     Some(front)

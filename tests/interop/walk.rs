@@ -1,14 +1,11 @@
 //! What each of them says, and what is told of it: the right phase, number and delivery, and a POST at
 //! most once at the target.
 
-use crate::proxies::{Real, Users, dante, microsocks, squid, stunnel, tinyproxy};
+use crate::proxies::{FORBIDDEN, Real, Users, dante, microsocks, squid, stunnel, tinyproxy};
 use crate::support::*;
 use crate::through::*;
 use anyhost::inject::{Cause, Ending, Limit, Phase, ProxyReply, Transport as _};
 use anyhost::transport::AgentTransport;
-
-/// Where nothing may lead.
-const FORBIDDEN: &str = "127.0.0.66";
 
 /// A target that answers, one that the policies refuse, and one that is dead.
 struct Targets {
@@ -84,14 +81,10 @@ fn stops_and_dies(targets: &Targets, proxy: Real, url: &str, silent_in: Phase) {
     let way = proxy_at(url);
     let target = format!("https://localhost:{}/", targets.secure.port());
     let before = targets.executed();
-    for id in proxy.program.children().into_iter().chain([proxy.program.id()]) {
-        stop(id, libc::SIGSTOP);
-    }
+    proxy.freeze(true);
     let ((report, _), took) =
         timed(|| post(&target, &way, b"order").connect(ms(400)).on(&transport));
-    for id in proxy.program.children().into_iter().chain([proxy.program.id()]) {
-        stop(id, libc::SIGCONT);
-    }
+    proxy.freeze(false);
     let limit = Cause::TimedOut(Limit::Connect);
     assert_eq!(told(&report), (limit, silent_in, None, false), "{url} {report:?}");
     within(ms(400), took, ms(150));
@@ -100,11 +93,6 @@ fn stops_and_dies(targets: &Targets, proxy: Real, url: &str, silent_in: Phase) {
     let (report, _) = post(&target, &way, b"order").on(&transport);
     assert_eq!(told(&report), (Cause::Refused, Phase::ProxyConnect, None, false), "{url}");
     assert_eq!(targets.executed(), before);
-}
-
-fn stop(id: u32, signal: i32) {
-    // SAFETY: a process that the test has started and not waited for.
-    assert_eq!(unsafe { libc::kill(id as i32, signal) }, 0, "{id} is gone");
 }
 
 /// Plain targets have no tunnel: what an HTTP proxy says of one that is dead is its answer, with the
