@@ -99,6 +99,19 @@ class Interrupts(unittest.TestCase):
             self.assertRaises(KeyboardInterrupt, client.get, "/")
         self.assertEqual(self.server.requests, [])
 
+    def test_a_handler_that_raises_something_else(self):
+        def expire(*_):
+            raise TimeoutError("planted")
+
+        previous = signal.signal(signal.SIGALRM, expire)
+        self.addCleanup(signal.signal, signal.SIGALRM, previous)
+        with Client(self.server.url) as client:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            self.pressed = time.monotonic()
+            with self.assertRaisesRegex(TimeoutError, "planted"):
+                client.get("/holds", attempt_timeout="off")
+            self.assertLess(time.monotonic() - self.pressed, AT_ONCE)
+
     def test_other_signals_run_their_handlers_and_do_not_end_the_call(self):
         ran = threading.Event()
         previous = signal.signal(signal.SIGUSR1, lambda *_: ran.set())

@@ -1,10 +1,13 @@
 """The process around: forks, the end of the interpreter, memory."""
 
+import _thread
 import gc
 import os
 import subprocess
 import sys
 import unittest
+import weakref
+from unittest import mock
 
 from anyhost import Client
 
@@ -48,9 +51,17 @@ class Processes(unittest.TestCase):
         )
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "GET / \n", ""))
 
-    def test_clients_go_when_nobody_holds_them(self):
-        import weakref
+    def test_a_call_for_which_there_is_no_thread(self):
+        def raises(event):
+            raise RuntimeError("planted")
 
+        with mock.patch.object(_thread, "start_new_thread", side_effect=RuntimeError):
+            with Client(self.server.url) as client:
+                self.assertEqual(client.get("/").text, "GET / ")
+            with Client(self.server.url, on_event=raises) as client:
+                self.assertRaisesRegex(RuntimeError, "planted", client.get, "/")
+
+    def test_clients_go_when_nobody_holds_them(self):
         def use():
             client = Client(self.server.url, on_event=lambda event: client)
             client.get("/")

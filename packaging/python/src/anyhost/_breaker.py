@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ctypes import c_int32, c_uint64
+from ctypes import byref, c_int32, c_uint64
 from datetime import timedelta
 
 from ._errors import check
-from ._library import Handle, byref, lib, text
+from ._library import Handle, lib, text
 
 
 class Breaker:

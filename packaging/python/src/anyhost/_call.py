@@ -43,6 +43,7 @@ class Call:
     def __init__(self, cancel: Cancel | None = None) -> None:
         self.handle = CancelHandle()
         self.raised: BaseException | None = None
+        self.is_over = False
         self._cancel = cancel
         if cancel is not None:
             cancel.link(self.handle)
@@ -52,6 +53,7 @@ class Call:
 
     def __exit__(self, *_: object) -> None:
         """Nothing more will be done for it."""
+        self.is_over = True
         if self._cancel is None:
             self.handle.free()
         else:
@@ -69,7 +71,9 @@ class Call:
 
     def block(self, function: Callable[..., int], *arguments: object) -> int:
         """Calls a function that blocks."""
-        if getattr(_here, "call", None) is not None:
+        outer: Call | None = getattr(_here, "call", None)
+        # One that is over was left here by a signal that came while it ended.
+        if outer is not None and not outer.is_over:
             raise error_of(Status.REENTRY)
         if threading.get_ident() != threading.main_thread().ident:
             return self.run(function, *arguments)
@@ -146,7 +150,10 @@ class _Aside:
                 _thread.start_new_thread(self._work, ())
             except RuntimeError:  # There is none to be had, as when the interpreter shuts down.
                 if self._begun.acquire(blocking=False):
-                    return self._call.run(self._function, *self._arguments)
+                    try:
+                        return self._call.run(self._function, *self._arguments)
+                    finally:
+                        self._over = True
             while not self._over:
                 try:
                     question = self._questions.get(timeout=_SLICE)

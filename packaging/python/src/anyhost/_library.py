@@ -7,7 +7,7 @@ import ctypes.util
 import os
 import sys
 import weakref
-from ctypes import byref, c_char_p, c_size_t, c_void_p
+from ctypes import byref, c_size_t, c_void_p
 from typing import Any, Callable, TypeVar
 
 from ._contract import ABI, FUNCTIONS
@@ -118,9 +118,3 @@ def version() -> str:
 def build_info() -> str:
     """One line on the build of the library, for bug reports."""
     return told(lib.anyhost_build_info())
-
-
-__all__ = [
-    "Handle", "build_info", "byref", "c_char_p", "c_size_t", "c_void_p", "lib", "maybe_told",
-    "optional_text", "take_bytes", "take_json", "text", "told", "version",
-]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from ctypes import byref, c_char_p, c_size_t
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Mapping
 
 from ._attempt import Attempt
-from ._library import byref, c_char_p, c_size_t, lib, take_bytes, told
+from ._library import lib, take_bytes, told
 
 
 class Headers(Mapping[str, str]):

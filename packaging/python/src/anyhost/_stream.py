@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from ctypes import c_char
+from ctypes import byref, c_char, c_size_t
 from typing import Any
 
 from ._call import Call
 from ._errors import error_of
-from ._library import Handle, byref, c_size_t, lib
+from ._library import Handle, lib
 from ._response import Head
 
 
