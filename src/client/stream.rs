@@ -320,6 +320,7 @@ impl BodyReader {
         }
         self.tell(&report, &outcome);
         let status = match outcome.reason {
+            _ if report.ending == Ending::Failed(Cause::TooLarge) => Status::TooLarge,
             Reason::Deadline => Status::Deadline,
             Reason::Cancelled => self.call.status(),
             _ => Status::Body,

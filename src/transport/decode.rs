@@ -30,6 +30,13 @@ mod zstd;
 /// How many coded bytes a decoder asks for at once.
 const PIECE: usize = 16 << 10;
 
+/// A body of more than this many bytes may be no more than [`MOST_FOLDED`] times what came in for it.
+const UNCHECKED: u64 = 64 << 20;
+
+/// Text is folded to a tenth, logs to a thirtieth. What is folded much further is all but empty, and a
+/// few of its bytes fill a disk. (The 200 is that of Apache's `DeflateInflateRatioLimit`.)
+const MOST_FOLDED: u64 = 200;
+
 /// The codings that are undone, as a value of `Accept-Encoding`.
 pub fn accept_encoding() -> HeaderValue {
     HeaderValue::from_static(match (cfg!(feature = "brotli"), cfg!(feature = "zstd")) {
@@ -48,7 +55,8 @@ pub fn decoded(answer: Answer, head_only: bool) -> Answer {
     let Answer { status, mut headers, body } = answer;
     headers.remove(CONTENT_ENCODING);
     headers.remove(CONTENT_LENGTH);
-    let body = AnswerBody::reader(Decoded(Decoder::NotBegun(Some((coding, body)))), None);
+    let decoded = Decoded { decoder: Decoder::NotBegun(Some((coding, body))), unfolded: 0 };
+    let body = AnswerBody::reader(decoded, None);
     Answer { status, headers, body }
 }
 
@@ -86,7 +94,11 @@ fn coding(headers: &HeaderMap) -> Option<Coding> {
 type Coded = BufReader<AnswerBody>;
 
 /// A body on its way through a decoder.
-struct Decoded(Decoder);
+struct Decoded {
+    decoder: Decoder,
+    /// How many bytes it has given.
+    unfolded: u64,
+}
 
 enum Decoder {
     /// Decoders read when they are made, and nobody may wait for a body before it is read.
@@ -145,15 +157,21 @@ impl Decoder {
 
 impl BodySource for Decoded {
     fn read(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
-        self.0.read(buf).map_err(failure)
+        let count = self.decoder.read(buf).map_err(failure)?;
+        self.unfolded += count as u64;
+        let most = self.bytes_received().map(|coded| coded.saturating_mul(MOST_FOLDED));
+        if self.unfolded > UNCHECKED && most.is_some_and(|most| self.unfolded > most) {
+            return Err(Failure::new(Cause::TooLarge, "the body unfolds to more than is allowed"));
+        }
+        Ok(count)
     }
 
     fn bytes_received(&self) -> Option<u64> {
-        self.0.coded().and_then(AnswerBody::bytes_received)
+        self.decoder.coded().and_then(AnswerBody::bytes_received)
     }
 
     fn limit(&self, until: Instant) {
-        if let Some(coded) = self.0.coded() {
+        if let Some(coded) = self.decoder.coded() {
             coded.limit(until);
         }
     }

@@ -1,10 +1,12 @@
-//! How long a server says that it keeps an idle connection: `Keep-Alive: timeout=5, max=100`.
+//! How long an idle connection can be used after an answer: what the server says of it, as in
+//! `Keep-Alive: timeout=5, max=100`, and whether it is certain where the answer ended.
 //!
 //! The field is older than HTTP/1.1 and in no RFC but as a name (RFC 9110 section 7.6.1); servers that
 //! send it mean it, and a request sent just as they close fails for nothing. Not here: `max`, after
 //! which servers say `Connection: close`.
 
 use http::HeaderMap;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use std::time::Duration;
 
 /// Sent so much before its time is over, a request still arrives before the server closes.
@@ -12,7 +14,13 @@ const MARGIN: Duration = Duration::from_secs(1);
 
 /// How long the connection may be idle and still be used, after an answer with these headers: what
 /// the server grants, less a second. `None` where it does not say.
+///
+/// One with a Content-Length beside a Transfer-Encoding is the last of its connection: the latter counts,
+/// and whoever read it by the former would see the next answer begin elsewhere (RFC 9112 section 6.3).
 pub(super) fn reusable_for(headers: &HeaderMap) -> Option<Duration> {
+    if headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING) {
+        return Some(Duration::ZERO);
+    }
     headers
         .get_all("keep-alive")
         .into_iter()

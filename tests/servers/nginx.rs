@@ -74,10 +74,14 @@ impl Nginx {
         Program::start("nginx", &mut command, folder)
     }
 
-    /// Lets it finish what it is doing, and starts it again.
-    pub(crate) fn restart(&mut self) {
+    /// Lets it finish what it is doing, its log too.
+    pub(crate) fn end(&mut self) {
         self.program.signal(libc::SIGQUIT);
         self.program.wait_for_end();
+    }
+
+    pub(crate) fn restart(&mut self) {
+        self.end();
         self.program = Nginx::launch(&self.folder);
         self.program.wait_for(self.addr);
     }

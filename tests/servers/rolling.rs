@@ -63,7 +63,8 @@ fn a_rolling_restart() {
     let failed = failed.into_inner().unwrap();
 
     let mut times: HashMap<String, usize> = HashMap::new();
-    for nginx in &nginxes {
+    for nginx in &mut nginxes {
+        nginx.end();
         for line in nginx.log() {
             assert_eq!(line.status, 200, "{}", line.request);
             *times.entry(line.request).or_default() += 1;

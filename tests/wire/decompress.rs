@@ -256,3 +256,30 @@ fn zstd_is_decoded() {
         assert_eq!((error.status(), error.reason()), (Status::Body, reason), "{bytes:?}");
     }
 }
+
+/// A few bytes that unfold to a disk full: `send` is bounded by `max_body`, and a stream by what its bytes
+/// may unfold to. Nobody is blamed, and who wants it may have it as it is.
+#[test]
+fn a_bomb_is_not_unfolded() {
+    // 70 MiB of zeros, as 70 members.
+    let bomb = gzip(&vec![0; 1 << 20]).repeat(70);
+    let p = Server::start(coded("gzip", bomb.clone()));
+    let client = over(&[&p]).attempt_timeout(ms(60_000)).build().unwrap();
+    let error = client.get("/").max_body(1 << 20).send().unwrap_err();
+    assert_eq!(error.status(), Status::TooLarge);
+    let mut reader = client.get("/").stream().unwrap().into_reader();
+    let (mut read, mut piece) = (0, vec![0; 64 << 10]);
+    let error = loop {
+        match reader.read(&mut piece) {
+            Ok(0) => panic!("{read} bytes of a bomb"),
+            Ok(count) => read += count,
+            Err(error) => break error,
+        }
+    };
+    assert!(read > 63 << 20 && read <= 64 << 20, "{read}");
+    let error: anyhost::Error = error.downcast().unwrap();
+    assert_eq!(error.status(), Status::TooLarge, "{error}");
+    assert_eq!(client.snapshot().members()[0].state(), State::Eligible);
+    assert_eq!(client.snapshot().members()[0].failures(), 0);
+    assert_eq!(client.get("/").decompress(false).send().unwrap().bytes(), bomb);
+}

@@ -19,6 +19,7 @@
 //! | `cancel.rs` | a call ends when its caller says so, wherever it is, and no other does |
 //! | `config.rs` | a client from TOML or JSON, and where a mistake in it stands |
 //! | `progress.rs` | who watches a call is told, wherever it is blocked |
+//! | `hostile.rs` | how much a peer may make us read, hold and do |
 //! | `idle.rs` | which idle connections are used again, and by which process |
 //! | `sight.rs` | what a person sees: explained errors, the log, snapshots as text |
 //! | `signals.rs` | a signal fails no call |
@@ -36,6 +37,7 @@ mod config;
 mod decompress;
 mod exhaustion;
 mod failover;
+mod hostile;
 mod idle;
 mod limits;
 mod names;
