@@ -9,6 +9,7 @@
 //! | [`defaults`] | every option: default, bounds, reason |
 //! | [`vectors`] | the numbered rules of the sources: which test keeps each, which ruling replaces it |
 //! | [`field`] | what users of such clients reported: what is right here, and which test keeps it |
+//! | [`security`] | who is trusted with what, every limit, and the test that keeps it |
 //! | [`design`] | questions that come up, and their answers |
 //! | [`testing`] | which kind of test to write, and how to run them |
 //! | [`releasing`] | what to check before a release |
@@ -32,6 +33,9 @@ pub mod vectors {}
 
 #[doc = include_str!("field.md")]
 pub mod field {}
+
+#[doc = include_str!("security.md")]
+pub mod security {}
 
 #[doc = include_str!("design.md")]
 pub mod design {}

@@ -15,6 +15,7 @@ mod guard;
 mod header;
 mod layering;
 mod readme;
+mod security;
 mod source;
 mod vectors;
 
