@@ -81,6 +81,22 @@ fn old_program() -> Program {
     Program::of("smoke.c of then", file)
 }
 
+#[test]
+fn the_declarations_for_scripts_are_c() {
+    let file = scratch().join("cdef.c");
+    let text =
+        format!("#include <stddef.h>\n#include <stdint.h>\n{}", read("include/anyhost.cdef"));
+    assert_eq!(text.matches('#').count(), 2, "no directive is left");
+    std::fs::write(&file, text).expect("the folder is writable");
+    let mut cc = Command::new("cc");
+    run(
+        "cc",
+        cc.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"])
+            .arg(file),
+    )
+    .succeeded();
+}
+
 /// The library of today, in a folder of its own, with the name of one function spoiled.
 fn without(function: &str) -> PathBuf {
     let folder = scratch().join("abi").join("without");

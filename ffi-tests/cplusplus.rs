@@ -1,8 +1,9 @@
 //! `include/anyhost.hpp`: in every standard it is for, by both compilers, with exceptions and without.
 
 use crate::programs::echo;
+use crate::prototypes::functions;
 use crate::support::*;
-use crate::toolbox::{Build, Program, compile_by, everywhere, installed, root};
+use crate::toolbox::{Build, Program, compile_by, everywhere, installed, read, root};
 use std::path::PathBuf;
 
 const STANDARDS: [&str; 4] = ["-std=c++11", "-std=c++14", "-std=c++17", "-std=c++20"];
@@ -23,7 +24,9 @@ fn source(name: &str) -> PathBuf {
 
 /// The servers that `hpp.cc` meets: one refuses, one echoes, one answers 503.
 fn passes(program: &Program) {
-    let script = Script::from(echo()).on("/missing", Reply::status(404).body("no such"));
+    let script = Script::from(echo())
+        .on("/missing", Reply::status(404).body("no such"))
+        .on("/held", Reply::holds());
     let (refusing, server) = (refusing_address(), Server::start(script));
     let unwell = Server::start(Reply::status(503));
     program.run(&[refusing.url(), server.url(), unwell.url()]).passed();
@@ -47,6 +50,24 @@ fn passes(program: &Program) {
     assert_eq!((state.header("X-All"), state.header("X-Secret")), (Some("all"), Some("hidden")));
     let new = requests.iter().find(|it| it.target == "/new").expect("it came");
     assert_eq!(new.header("X-One"), Some("1"));
+}
+
+#[test]
+fn anyhost_hpp_has_every_function() {
+    let layer = read("include/anyhost.hpp");
+    let lacking: Vec<String> = functions(&read("include/anyhost.h"))
+        .into_iter()
+        .map(|function| function.name)
+        // An Error knows its status, and headers are added with their lengths.
+        .filter(|it| !["anyhost_error_status", "anyhost_request_add_header"].contains(&&**it))
+        .filter(|it| {
+            !layer.match_indices(it).any(|(i, _)| {
+                let next = layer[i + it.len()..].chars().next();
+                !next.is_some_and(|c| c.is_ascii_lowercase() || c == '_')
+            })
+        })
+        .collect();
+    assert_eq!(lacking, Vec::<String>::new());
 }
 
 #[test]

@@ -8,9 +8,9 @@ get_filename_component(_anyhost_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSO
 file(GLOB _anyhost_folders
     "${_anyhost_prefix}/lib" "${_anyhost_prefix}/lib64" "${_anyhost_prefix}/lib/*-*")
 find_library(_anyhost_shared NAMES libanyhost.so libanyhost.dylib
-    PATHS ${_anyhost_folders} NO_DEFAULT_PATH NO_CACHE)
+    PATHS ${_anyhost_folders} NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
 find_library(_anyhost_static NAMES libanyhost.a
-    PATHS ${_anyhost_folders} NO_DEFAULT_PATH NO_CACHE)
+    PATHS ${_anyhost_folders} NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
 
 if(_anyhost_shared AND NOT TARGET anyhost::anyhost)
   add_library(anyhost::anyhost SHARED IMPORTED)
@@ -39,5 +39,5 @@ endif()
 
 unset(_anyhost_prefix)
 unset(_anyhost_folders)
-unset(_anyhost_shared)
-unset(_anyhost_static)
+unset(_anyhost_shared CACHE)
+unset(_anyhost_static CACHE)
