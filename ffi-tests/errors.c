@@ -91,6 +91,8 @@ int main(int argc, char **argv) {
     anyhost_builder *builder = NULL;
     anyhost_request *request, *made;
     anyhost_response *answer;
+    anyhost_cancel *cancel = NULL;
+    static char path[64 * 1024];
 
     begin(argc, 2);
     server = argv[1], refusing = argv[2];
@@ -197,6 +199,61 @@ int main(int argc, char **argv) {
     SAYS("refused", "connect", "not_sent", 1);
     anyhost_request_free(request);
     anyhost_client_free(two);
+
+    /* Those of a client that is managed: a circuit that is open, an end from outside. */
+    OK(anyhost_builder_new(&builder));
+    OK(anyhost_builder_set(builder, "base_urls", refusing));
+    OK(anyhost_builder_set(builder, "breaker", "on"));
+    OK(anyhost_builder_set_int(builder, "breaker_threshold", 1));
+    OK(anyhost_builder_build(builder, &client, NULL));
+    anyhost_builder_free(builder);
+    FAILS(ANYHOST_E_ATTEMPTS_SPENT, answer, anyhost_get(client, "/ok", &answer, &err));
+    FAILS(ANYHOST_E_NO_ENDPOINT, answer, anyhost_get(client, "/ok", &answer, &err));
+    SAYS("none", "none", "not_sent", 0);
+    CHECK(anyhost_error_retry_after_ms(err) > 25000);
+    anyhost_client_free(client);
+    client = client_of(server);
+    FAILS(ANYHOST_E_REDIRECTS, answer, anyhost_get(client, "/around", &answer, &err));
+    SAME(anyhost_error_attempt_count(err), 11);
+    SAME(anyhost_attempt_is_hop(anyhost_error_attempt(err, 0)), 0);
+    SAME(anyhost_attempt_is_hop(anyhost_error_attempt(err, 10)), 1);
+    request = request_of("GET", "/503");
+    OK(anyhost_request_set(request, "error_statuses", "503"));
+    FAILS(ANYHOST_E_REJECTED, answer, anyhost_client_send(client, request, &answer, &err));
+    SAME(anyhost_error_retry_after_ms(err), 7000);
+    anyhost_request_free(request);
+    OK(anyhost_cancel_new(&cancel));
+    anyhost_cancel_trigger(cancel);
+    request = request_of("GET", "/ok");
+    OK(anyhost_request_set_cancel(request, cancel));
+    anyhost_cancel_free(cancel);
+    FAILS(ANYHOST_E_CANCELLED, answer, anyhost_client_send(client, request, &answer, &err));
+    anyhost_request_free(request);
+    OK(anyhost_client_shutdown(client));
+    FAILS(ANYHOST_E_SHUT_DOWN, answer, anyhost_get(client, "/ok", &answer, &err));
+    anyhost_client_free(client);
+    OK(anyhost_builder_new(&builder));
+    OK(anyhost_builder_set(builder, "base_urls", server));
+    OK(anyhost_builder_set(builder, "retry_budget", "1%"));
+    OK(anyhost_builder_set_int(builder, "attempts_per_endpoint", 100));
+    OK(anyhost_builder_set(builder, "backoff_base", "1ms"));
+    OK(anyhost_builder_set(builder, "backoff_max", "1ms"));
+    OK(anyhost_builder_build(builder, &client, NULL));
+    anyhost_builder_free(builder);
+    FAILS(ANYHOST_E_BUDGET_SPENT, answer, anyhost_get(client, "/reset", &answer, &err));
+    anyhost_client_free(client);
+
+    /* A path that is longer than any URL, and the longest. */
+    client = client_of(server);
+    memset(path, 'a', sizeof path - 1);
+    path[0] = '/';
+    path[sizeof path - 1] = '\0';
+    FAILS(ANYHOST_E_ARGUMENT, answer, anyhost_get(client, path, &answer, &err));
+    path[60 * 1024] = '\0';
+    OK(anyhost_get(client, path, &answer, NULL));
+    anyhost_response_free(answer);
+    FAILS(ANYHOST_E_ARGUMENT, made, anyhost_request_new("", "/", &made, &err));
+    anyhost_client_free(client);
 
     /* Names and texts of what was met; the error is optional everywhere. */
     TEXT(anyhost_status_name(ANYHOST_E_DEADLINE), "DEADLINE");

@@ -27,7 +27,12 @@ static void free_nothing(void) {
     anyhost_request_free(NULL);
     anyhost_response_free(NULL);
     anyhost_error_free(NULL);
+    anyhost_cancel_free(NULL);
+    anyhost_update_free(NULL);
+    anyhost_snapshot_free(NULL);
+    anyhost_breaker_free(NULL);
     CHECK(anyhost_client_ref(NULL) == NULL);
+    CHECK(anyhost_cancel_ref(NULL) == NULL);
 }
 
 /* Every handle of a client works until the last one goes. */
@@ -75,6 +80,32 @@ static void borrowed(const char *url) {
     CHECK(strlen(message) > 0);
     TEXT(anyhost_attempt_endpoint(failed), url);
     anyhost_error_free(err);
+}
+
+/* A request keeps what it needs of its cancel handle, and a snapshot needs no client. */
+static void independent(const char *url) {
+    anyhost_client *client = NULL;
+    anyhost_request *request = NULL;
+    anyhost_response *answer = NULL;
+    anyhost_cancel *cancel = NULL, *more;
+    anyhost_snapshot *now = NULL;
+    const anyhost_member *member;
+    OK(anyhost_open(url, &client, NULL));
+    OK(anyhost_cancel_new(&cancel));
+    more = anyhost_cancel_ref(cancel);
+    OK(anyhost_request_new("GET", "/", &request, NULL));
+    OK(anyhost_request_set_cancel(request, cancel));
+    anyhost_cancel_free(cancel);
+    anyhost_cancel_trigger(more);
+    anyhost_cancel_free(more);
+    OK(anyhost_client_snapshot(client, &now));
+    member = anyhost_snapshot_at(now, 0);
+    SAME(anyhost_client_send(client, request, &answer, NULL), ANYHOST_E_CANCELLED);
+    anyhost_client_free(client);
+    anyhost_request_free(request);
+    TEXT(anyhost_member_label(member), url);
+    SAME(anyhost_member_attempts(member), 0);
+    anyhost_snapshot_free(now);
 }
 
 static void other_is_freed(const char *url) {
@@ -166,6 +197,7 @@ int main(int argc, char **argv) {
     free_nothing();
     handles(argv[1]);
     other_is_freed(argv[1]);
+    independent(argv[1]);
     observers(argv[1]);
     bodies();
     borrowed(argv[1]);

@@ -53,19 +53,23 @@ fn body() {
     });
 }
 
+/// What `stream.c` reads.
+fn streamed() -> Script {
+    let mebibyte: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
+    Script::from(Reply::status(404))
+        .on("/length", Reply::ok(mebibyte.clone()))
+        .on("/close", Reply::ok(mebibyte.clone()).until_close())
+        .on("/chunks", Reply::ok(mebibyte).chunked(1000))
+        .on("/empty", Reply::ok(""))
+        .on("/cut", Reply::ok([0, 1, 2, 3, 4, 5]).cut(4))
+        .on("/endless", Reply::ok([0, 1, 2, 3, 4, 5]).cut(2).hold())
+        .on("/copy", Reply::made(|request| Reply::ok(request.body.len().to_string())))
+}
+
 #[test]
 fn stream() {
     everywhere("stream.c", |program| {
-        let mebibyte: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
-        let script = Script::from(Reply::status(404))
-            .on("/length", Reply::ok(mebibyte.clone()))
-            .on("/close", Reply::ok(mebibyte.clone()).until_close())
-            .on("/chunks", Reply::ok(mebibyte).chunked(1000))
-            .on("/empty", Reply::ok(""))
-            .on("/cut", Reply::ok([0, 1, 2, 3, 4, 5]).cut(4))
-            .on("/endless", Reply::ok([0, 1, 2, 3, 4, 5]).cut(2).hold())
-            .on("/copy", Reply::made(|request| Reply::ok(request.body.len().to_string())));
-        program.run(&[Server::start(script).url()]).passed();
+        program.run(&[Server::start(streamed()).url()]).passed();
     });
 }
 
@@ -142,6 +146,15 @@ fn failing() -> Script {
         .on("/cut", Reply::ok("0123456789").cut(4))
         .on("/large", Reply::ok("0123456789+"))
         .on("/missing", Reply::status(404).body("no such"))
+        .on(
+            "/around",
+            Reply::made(|request| {
+                // A path that was not asked before, or it would be a loop.
+                let once_more = format!("{}?{}", request.target, request.target.len());
+                Reply::status(302).header("Location", &once_more)
+            }),
+        )
+        .on("/503", Reply::status(503).header("Retry-After", "7"))
 }
 
 #[test]
@@ -176,6 +189,27 @@ fn events() {
 }
 
 #[test]
+fn breaker() {
+    everywhere("breaker.c", |program| {
+        program.run::<&str>(&[]).passed();
+    });
+}
+
+#[test]
+fn verdicts() {
+    let of = |path: u16| Reply::status(path).body("body").header("X-Here", "yes").chunked(2);
+    everywhere("verdicts.c", |program| {
+        let script =
+            Script::from(of(404)).on("/200", of(200)).on("/500", of(500)).on("/503", of(503));
+        let (first, second) = (Server::start(script), Server::start(of(200)));
+        program.run(&[format!("{first},{second}")]).passed();
+        assert_eq!(first.count("POST"), 4);
+        assert_eq!(second.count("POST"), 0, "what a callback says never sends a write twice");
+        assert_eq!(second.count("GET"), 6);
+    });
+}
+
+#[test]
 fn threads() {
     everywhere("threads.c", |program| {
         let server = Server::start(echo());
@@ -204,21 +238,6 @@ fn sigpipe() {
         let tls = Server::tls(&authority.server(), Reply::resets().after_head());
         program.run(&[&plain.url(), &tls.url(), authority.pem()]).passed();
         assert_eq!((plain.count("POST"), tls.count("POST")), (3, 3));
-    });
-}
-
-#[test]
-fn fork() {
-    everywhere("fork.c", |program| {
-        let server = Server::start(echo());
-        program.run(&[server.url()]).passed();
-        assert_eq!(server.executed(), 203);
-        let of_child: Vec<_> =
-            server.requests().into_iter().filter(|r| r.target.starts_with("/c/")).collect();
-        let shared = server.requests().iter().any(|r| {
-            !r.target.starts_with("/c/") && of_child.iter().any(|c| c.connection == r.connection)
-        });
-        assert!(!shared, "the child opens connections of its own");
     });
 }
 
@@ -289,6 +308,13 @@ fn valgrind() {
         .passed();
     let server = Server::start(Script::from(echo()).on("/resets", Reply::resets()));
     compile("ownership.c", Build::Shared).run_under(&VALGRIND, &[&server.url()]).passed();
+    let (second, third) = (Server::start(echo()), Server::start(echo()));
+    let first = refusing.url().replace("http://", "http://user:pw@");
+    compile("members.c", Build::Shared)
+        .run_under(&VALGRIND, &[&first, &second.url(), &third.url()])
+        .passed();
+    let server = Server::start(streamed());
+    compile("stream.c", Build::Shared).run_under(&VALGRIND, &[&server.url()]).passed();
 }
 
 #[test]

@@ -106,11 +106,15 @@ pub fn compile(source: &str, build: Build) -> Program {
 
 /// Compiles a file as C99 or C++11.
 pub fn compile_file(source: &Path, build: Build) -> Program {
+    compile_with(source, build, &[])
+}
+
+/// The same with further flags, which may take back the usual ones.
+pub fn compile_with(source: &Path, build: Build, flags: &[&str]) -> Program {
     let cplusplus = source.extension().is_some_and(|it| it == "cc" || it == "cpp");
-    match cplusplus {
-        true => compile_by("c++", &["-std=c++11"], source, build),
-        false => compile_by("cc", &["-std=c99"], source, build),
-    }
+    let (compiler, standard) =
+        if cplusplus { ("c++", "-std=c++11") } else { ("cc", "-std=c99") };
+    compile_by(compiler, &[&[standard], flags].concat(), source, build)
 }
 
 /// Compiles a file by this compiler, or panics with what the compiler says.
@@ -119,7 +123,8 @@ pub fn compile_by(compiler: &str, flags: &[&str], source: &Path, build: Build) -
     // Tests run side by side, each on files of its own.
     let thread = std::thread::current();
     let test = thread.name().expect("a test runs on a named thread").replace("::", "-");
-    let file = scratch().join(format!("{test}-{}-{build:?}", name.replace('.', "-")));
+    let more: String = flags.concat().replace(['=', '/', '+', ','], "");
+    let file = scratch().join(format!("{test}-{}-{build:?}{more}", name.replace('.', "-")));
     let mut command = Command::new(compiler);
     command.args(flags);
     command.args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-g", "-pthread"]);
@@ -134,7 +139,9 @@ pub fn compile_by(compiler: &str, flags: &[&str], source: &Path, build: Build) -
     } else {
         // The debug information of the archive is 100 MB that nobody here reads.
         command.arg(built("libanyhost.a")).arg("-Wl,--strip-debug");
-        command.args(STATIC_LIBRARIES.split(' '));
+        // Of libgcc_s there is no static form; the compiler takes its parts by itself.
+        let whole = flags.contains(&"-static");
+        command.args(STATIC_LIBRARIES.split(' ').filter(|name| !whole || *name != "-lgcc_s"));
     }
     let output = command.output().expect("a C compiler is needed: cc");
     assert!(output.status.success(), "{command:?}:\n{}", text(&output.stderr));

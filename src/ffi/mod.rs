@@ -24,6 +24,8 @@ mod member;
 mod names;
 mod numbers;
 mod option;
+#[cfg(test)]
+mod panics;
 mod request;
 mod response;
 mod shortcut;
@@ -73,6 +75,11 @@ use guard;
 fn catch<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     // Nothing half-changed is seen afterwards: what a panic may leave so is taken out of its handle
     // while it is worked on (`loan`), and a client is marked (`client`).
+    let body = || {
+        #[cfg(test)]
+        panics::planted();
+        body()
+    };
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
         // Dropping a payload may panic once more.
         std::mem::forget(payload);

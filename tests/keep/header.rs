@@ -181,7 +181,7 @@ fn compile(name: &str, header: &str, program: &str) {
         std::fs::write(folder.join(file), &text).expect("the folder is writable");
     }
     let c = ["c90", "c99", "c11", "c17", "gnu2x"];
-    let cxx = ["c++98", "c++11", "c++14", "c++17", "c++20"];
+    let cxx = ["c++98", "c++11", "c++14", "c++17", "c++20", "c++2b"];
     for (compiler, standards, file) in [
         ("gcc", c, "program.c"),
         ("clang", c, "program.c"),
