@@ -114,6 +114,7 @@ fn wild(function: &Function) -> Vec<Case> {
                     (&["1001", "UINT32_MAX"], Expected::Status("ANYHOST_E_RANGE"))
                 }
                 ("uint32_t", _) => (&["UINT32_MAX", "12345"], Expected::Status("ANYHOST_OK")),
+                ("uint64_t", "every_ms") => (&["0"], Expected::Status("ANYHOST_E_RANGE")),
                 // Longer than a year.
                 ("uint64_t", "base_ms" | "max_ms") => {
                     (&["UINT64_MAX"], Expected::Status("ANYHOST_E_RANGE"))
@@ -157,7 +158,7 @@ fn is_length(parameter: &Parameter) -> bool {
 fn may_be_null(function: &Function, parameter: &Parameter) -> bool {
     match parameter.name.as_str() {
         "err" | "user" | "free_user" | "rewind" | "label" | "content_type" => true,
-        "out_wait_ms" | "out_backoff_ms" => true,
+        "on_progress" | "out_wait_ms" | "out_backoff_ms" => true,
         // The default again, or the header away.
         "value" => function.name.ends_with("_set") || function.name.ends_with("_set_header"),
         "out_len" => function.name == "anyhost_response_header",
@@ -211,6 +212,8 @@ fn good(function: &Function) -> Case {
             ("anyhost_event_cb", _) => "on_event",
             ("anyhost_judge_cb", _) => "on_judge",
             ("anyhost_retry_cb", _) => "on_retry",
+            ("anyhost_progress_cb", _) => "on_progress",
+            ("uint64_t", "every_ms") => "1000",
             ("anyhost_read_cb", _) => "on_read",
             ("anyhost_rewind_cb", _) => "on_rewind",
             ("anyhost_free_cb", _) => "on_free",
@@ -270,6 +273,10 @@ static int32_t on_read(void *user, uint8_t *buf, size_t cap, size_t *out_n) {
     *out_n = 0;
     return 0;
 }
+static int32_t on_progress(void *user, uint64_t sent, uint64_t received, int64_t total) {
+    (void)user, (void)sent, (void)received, (void)total;
+    return 0;
+}
 static int32_t on_rewind(void *user) { (void)user; return 0; }
 static void on_free(void *user) { (void)user; }
 
@@ -307,7 +314,7 @@ int main(int argc, char **argv) {
 
 const BACK: &str =
     "    (void)attempt, (void)room, (void)on_rewind, (void)on_free, (void)on_read, (void)on_event;
-    (void)on_judge, (void)on_retry, (void)member, (void)cert, (void)key;
+    (void)on_judge, (void)on_retry, (void)on_progress, (void)member, (void)cert, (void)key;
     anyhost_cancel_free(cancel);
     anyhost_breaker_free(breaker);
     anyhost_update_free(update);

@@ -210,6 +210,21 @@ fn verdicts() {
 }
 
 #[test]
+fn progress() {
+    everywhere("progress.c", |program| {
+        let script = Script::from(Reply::status(404))
+            .on("/late", Reply::ok("late").after(ms(1500)))
+            .on("/head", Reply::holds())
+            .on("/body", Reply::ok("0123456789").cut(4).hold())
+            .on("/drip", Reply::ok("0123456789").drip(1, ms(20)));
+        let (server, mute) = (Server::start(script), silent());
+        let said = program.run(&[server.url(), mute.url().replace("http:", "https:")]).passed();
+        println!("{said}");
+        assert_eq!(server.requests().iter().filter(|it| it.target == "/nested").count(), 0);
+    });
+}
+
+#[test]
 fn threads() {
     everywhere("threads.c", |program| {
         let server = Server::start(echo());

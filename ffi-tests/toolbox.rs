@@ -112,8 +112,7 @@ pub fn compile_file(source: &Path, build: Build) -> Program {
 /// The same with further flags, which may take back the usual ones.
 pub fn compile_with(source: &Path, build: Build, flags: &[&str]) -> Program {
     let cplusplus = source.extension().is_some_and(|it| it == "cc" || it == "cpp");
-    let (compiler, standard) =
-        if cplusplus { ("c++", "-std=c++11") } else { ("cc", "-std=c99") };
+    let (compiler, standard) = if cplusplus { ("c++", "-std=c++11") } else { ("cc", "-std=c99") };
     compile_by(compiler, &[&[standard], flags].concat(), source, build)
 }
 

@@ -620,6 +620,15 @@ typedef int32_t (*anyhost_read_cb)(void *user, uint8_t *buf, size_t cap, size_t 
 typedef int32_t (*anyhost_rewind_cb)(void *user);
 
 /**
+ * Told how far a call is; see anyhost_request_set_progress.
+ *
+ * `sent` and `received` count the bytes of the bodies in the attempt under way, as they go and come (before
+ * decoding), and begin anew with the next; `total` is how many will be received, -1 where that is not known. Answers 0, or anything
+ * else to end the call with ANYHOST_E_CANCELLED.
+ */
+typedef int32_t (*anyhost_progress_cb)(void *user, uint64_t sent, uint64_t received, int64_t total);
+
+/**
  * Told what happens in a client; see anyhost_builder_on_event.
  *
  * `event` is borrowed until the callback returns, and so is everything it hands out.
@@ -1296,7 +1305,8 @@ int32_t anyhost_client_apply(anyhost_client *client,
  * anyhost_request_free.
  *
  * ANYHOST_E_ARGUMENT for a method that is none, for CONNECT, and for a path with a fragment, a blank, a
- * control character, a character beyond ASCII, <, > or a backtick. Any thread. Since 0.1.0.
+ * control character, a character beyond ASCII, <, > or a backtick, and for one longer than 60 KiB. Any
+ * thread. Since 0.1.0.
  */
 ANYHOST_API
 int32_t anyhost_request_new(const char *method,
@@ -1421,6 +1431,22 @@ int32_t anyhost_request_set_int(anyhost_request *request,
  * ANYHOST_E_NULL if one of them is NULL. Since 0.1.0.
  */
 ANYHOST_API int32_t anyhost_request_set_cancel(anyhost_request *request, anyhost_cancel *cancel);
+
+/**
+ * Has `on_progress` called about every `every_ms` milliseconds while a call of this request is under way,
+ * and once for each answer that is complete; NULL = nobody is told any more.
+ *
+ * It runs on the thread that makes the call, also while that waits for bytes, and while a streamed body is
+ * read on the thread that reads it. Not while the body's own reader runs. `user` is passed to it, and has
+ * to be there as long as the request calls, or its answer is read.
+ *
+ * ANYHOST_E_RANGE for 0 milliseconds, ANYHOST_E_NULL if `request` is NULL. Since 0.1.0.
+ */
+ANYHOST_API
+int32_t anyhost_request_set_progress(anyhost_request *request,
+                                     anyhost_progress_cb on_progress,
+                                     void *user,
+                                     uint64_t every_ms);
 
 /**
  * A new builder, with every setting at its default.

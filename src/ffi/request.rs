@@ -1,16 +1,20 @@
 //! A request.
 
 use super::builder::number;
-use super::callback::{self, User, anyhost_free_cb, anyhost_read_cb, anyhost_rewind_cb};
+use super::callback::{
+    self, User, anyhost_free_cb, anyhost_progress_cb, anyhost_read_cb, anyhost_rewind_cb,
+};
 use super::cancel::anyhost_cancel;
 use super::error::anyhost_error;
 use super::handle::{self, Object, Opaque, Owned};
 use super::loan::Loan;
 use super::{Out, guard, is_null, out_of_range, text};
-use crate::{Body, Request, Result, Rewind};
+use crate::{Body, Request, Result, Rewind, Transferred};
 use std::ffi::{c_char, c_void};
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::ptr;
+use std::time::Duration;
 
 /// A request, which can be sent more than once.
 ///
@@ -255,6 +259,34 @@ pub unsafe extern "C" fn anyhost_request_set_cancel(
     })
 }
 
+/// Has `on_progress` called about every `every_ms` milliseconds while a call of this request is under way,
+/// and once for each answer that is complete; NULL = nobody is told any more.
+///
+/// It runs on the thread that makes the call, also while that waits for bytes, and while a streamed body is
+/// read on the thread that reads it. Not while the body's own reader runs. `user` is passed to it, and has
+/// to be there as long as the request calls, or its answer is read.
+///
+/// ANYHOST_E_RANGE for 0 milliseconds, ANYHOST_E_NULL if `request` is NULL. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_request_set_progress(
+    request: *mut anyhost_request,
+    on_progress: anyhost_progress_cb,
+    user: *mut c_void,
+    every_ms: u64,
+) -> i32 {
+    guard!(
+        status,
+        change(request, |request| {
+            let Some(on_progress) = on_progress else {
+                request.progress = None;
+                return Ok(());
+            };
+            let user = User::new(user, None);
+            request.set_progress(Duration::from_millis(every_ms), watcher(on_progress, user))
+        })
+    )
+}
+
 /// Changes a request.
 ///
 /// # Safety
@@ -266,6 +298,22 @@ unsafe fn change(
 ) -> Result<()> {
     // SAFETY: as the caller promises.
     unsafe { handle::keep(request)? }.with(change)?
+}
+
+/// What tells C how far a call is.
+fn watcher(
+    on_progress: unsafe extern "C-unwind" fn(*mut c_void, u64, u64, i64) -> i32,
+    user: User,
+) -> impl FnMut(&Transferred) -> ControlFlow<()> + Send {
+    move |so_far| {
+        let total = so_far.total().map_or(-1, |total| i64::try_from(total).unwrap_or(i64::MAX));
+        let (sent, received) = (so_far.sent(), so_far.received());
+        // SAFETY: C gave the two together, to be called so.
+        match callback::enter(|| unsafe { on_progress(user.pointer(), sent, received, total) }) {
+            0 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    }
 }
 
 /// Bytes of C.

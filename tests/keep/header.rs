@@ -183,10 +183,10 @@ fn compile(name: &str, header: &str, program: &str) {
     let c = ["c90", "c99", "c11", "c17", "gnu2x"];
     let cxx = ["c++98", "c++11", "c++14", "c++17", "c++20", "c++2b"];
     for (compiler, standards, file) in [
-        ("gcc", c, "program.c"),
-        ("clang", c, "program.c"),
-        ("g++", cxx, "program.cc"),
-        ("clang++", cxx, "program.cc"),
+        ("gcc", &c[..], "program.c"),
+        ("clang", &c, "program.c"),
+        ("g++", &cxx, "program.cc"),
+        ("clang++", &cxx, "program.cc"),
     ] {
         if !installed(compiler) {
             skip(&format!("{name} with {compiler}"), "the compiler is not installed");
