@@ -33,7 +33,7 @@ static void *wait_in_vain(void *argument) {
     anyhost_response *answer = NULL;
     anyhost_error *err = NULL;
     char buf[16];
-    size_t n;
+    size_t n = 1;
     int32_t status;
     switch (number % 4) {
     case 0:
@@ -46,9 +46,10 @@ static void *wait_in_vain(void *argument) {
         break;
     case 2:
         request = request_of("GET", "/body");
-        OK(anyhost_client_stream(client, request, &answer, &err));
-        do status = anyhost_response_read(answer, buf, sizeof buf, &n, &err);
-        while (status == ANYHOST_OK && n > 0);
+        /* The head may still be on its way when the end comes. */
+        status = anyhost_client_stream(client, request, &answer, &err);
+        while (status == ANYHOST_OK && n > 0)
+            status = anyhost_response_read(answer, buf, sizeof buf, &n, &err);
         break;
     default:
         request = request_of("PUT", "/send");

@@ -3,8 +3,8 @@
 use crate::programs::echo;
 use crate::support::*;
 use crate::toolbox::{
-    Build, Program, STATIC_LIBRARIES, compile, compile_with, everywhere, installed, library_folder,
-    root, run, scratch, skip,
+    Build, Program, STATIC_LIBRARIES, compile, compile_with, installed, library_folder, root, run,
+    scratch, skip, twice,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -23,49 +23,49 @@ fn cancelled(program: &Program) -> Vec<u64> {
     let mut child = command.spawn().expect("the program starts");
     let mut input = child.stdin.take().expect("it is piped");
     let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    let (mut said, mut times) = (String::new(), Vec::new());
     for round in 1..=4 {
-        let mut line = String::new();
-        while line != "waiting\n" {
-            line.clear();
-            assert!(output.read_line(&mut line).expect("text") > 0, "the program ended early");
+        while !said.ends_with("waiting\n") {
+            assert!(output.read_line(&mut said).expect("text") > 0, "it ended early: {said}");
         }
         server.wait_for_requests(48 * round, ms(30_000));
         deaf.wait_for_connections(16 * round, ms(30_000));
+        said.clear();
         input.write_all(b"\n").expect("it reads");
+        output.read_line(&mut said).expect("text");
+        let time = said.strip_suffix(" us\n").and_then(|time| time.parse().ok());
+        times.push(time.unwrap_or_else(|| panic!("no time: {said}")));
     }
-    let mut said = String::new();
     output.read_to_string(&mut said).expect("text");
     assert!(child.wait().expect("it ends").success() && said.ends_with("passed\n"), "{said}");
     assert!(!server.requests().iter().any(|request| request.target == "/late"));
-    let times = said.lines().filter_map(|line| line.strip_suffix(" us"));
-    times.map(|time| time.parse().expect("a number")).collect()
+    times
 }
 
 /// 100 ms is promised. What is asked of a machine that does other things meanwhile is that cancelling and
 /// shutting down come that far at least once; and of each round, that all threads come back at all.
 #[test]
 fn sixty_four_blocked_threads_come_back_at_once() {
-    everywhere("cancel.c", |program| {
-        let mut best = [u64::MAX; 2];
-        for _ in 0..8 {
-            let times = cancelled(program);
-            println!("64 threads came back within {times:?} us, the last time from a shutdown");
-            let (shutdown, cancels) = times.split_last().expect("four rounds");
-            best[0] = best[0].min(*cancels.iter().min().expect("three rounds"));
-            best[1] = best[1].min(*shutdown);
-            if best.iter().all(|time| *time < 100_000) {
-                return;
-            }
+    let program = compile("cancel.c", Build::Shared);
+    let mut best = [u64::MAX; 2];
+    for _ in 0..8 {
+        let times = cancelled(&program);
+        println!("64 threads came back within {times:?} us, the last time from a shutdown");
+        let (shutdown, cancels) = times.split_last().expect("four rounds");
+        best[0] = best[0].min(*cancels.iter().min().expect("three rounds"));
+        best[1] = best[1].min(*shutdown);
+        if best.iter().all(|time| *time < 100_000) {
+            return;
         }
-        panic!("{best:?} us at best");
-    });
+    }
+    panic!("{best:?} us at best");
 }
 
 /// 200 answers on each side and those of children of children, none of them somebody else's.
 #[test]
 fn fork() {
     let authority = Authority::new();
-    everywhere("fork.c", |program| {
+    twice("fork.c", |program| {
         for tls in [false, true] {
             let script = Script::from(echo()).on("/large", Reply::ok(vec![7; 1 << 20]));
             let server = match tls {
@@ -96,13 +96,12 @@ fn fork() {
 
 #[test]
 fn eintr() {
-    everywhere("eintr.c", |program| {
-        let script = Script::from(Reply::ok("0123456789").after(ms(60)))
-            .on("/body", Reply::ok("0123456789").drip(1, ms(10)));
-        let server = Server::start(script);
-        program.run(&[server.url()]).passed();
-        assert_eq!(server.count("GET"), 12);
-    });
+    let program = compile("eintr.c", Build::Shared);
+    let script = Script::from(Reply::ok("0123456789").after(ms(60)))
+        .on("/body", Reply::ok("0123456789").drip(1, ms(10)));
+    let server = Server::start(script);
+    program.run(&[server.url()]).passed();
+    assert_eq!(server.count("GET"), 12);
 }
 
 /// Every byte to a socket goes by a call that can be told not to raise SIGPIPE.
@@ -183,12 +182,8 @@ fn the_thread_sanitizer_finds_nothing() {
 
 #[test]
 fn footprint() {
-    everywhere("footprint.c", |program| {
-        // The sanitizer has a thread of its own in some versions.
-        if !program.contains("__asan_init") {
-            program.run(&[Server::start(echo()).url()]).passed();
-        }
-    });
+    let program = compile("footprint.c", Build::Shared);
+    program.run(&[Server::start(echo()).url()]).passed();
 }
 
 #[test]

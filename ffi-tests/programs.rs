@@ -1,7 +1,9 @@
 //! One test for each program: the servers it meets, and what they must have seen.
 
 use crate::support::*;
-use crate::toolbox::{Build, STATIC_LIBRARIES, compile, everywhere, installed, run, scratch, skip};
+use crate::toolbox::{
+    Build, STATIC_LIBRARIES, compile, everywhere, installed, run, scratch, skip, twice,
+};
 use std::process::Command;
 
 /// Answers with what arrived, so that a program sees whether its request came through.
@@ -68,14 +70,14 @@ fn streamed() -> Script {
 
 #[test]
 fn stream() {
-    everywhere("stream.c", |program| {
+    twice("stream.c", |program| {
         program.run(&[Server::start(streamed()).url()]).passed();
     });
 }
 
 #[test]
 fn members() {
-    everywhere("members.c", |program| {
+    twice("members.c", |program| {
         let (refusing, second, third) =
             (refusing_address(), Server::start(echo()), Server::start(echo()));
         let first = refusing.url().replace("http://", "http://user:pw@");
@@ -190,7 +192,7 @@ fn events() {
 
 #[test]
 fn breaker() {
-    everywhere("breaker.c", |program| {
+    twice("breaker.c", |program| {
         program.run::<&str>(&[]).passed();
     });
 }
@@ -198,7 +200,7 @@ fn breaker() {
 #[test]
 fn verdicts() {
     let of = |path: u16| Reply::status(path).body("body").header("X-Here", "yes").chunked(2);
-    everywhere("verdicts.c", |program| {
+    twice("verdicts.c", |program| {
         let script =
             Script::from(of(404)).on("/200", of(200)).on("/500", of(500)).on("/503", of(503));
         let (first, second) = (Server::start(script), Server::start(of(200)));
@@ -211,7 +213,7 @@ fn verdicts() {
 
 #[test]
 fn progress() {
-    everywhere("progress.c", |program| {
+    twice("progress.c", |program| {
         let script = Script::from(Reply::status(404))
             .on("/late", Reply::ok("late").after(ms(1500)))
             .on("/head", Reply::holds())

@@ -99,6 +99,13 @@ pub fn everywhere(source: &str, test: impl Fn(&Program)) {
     }
 }
 
+/// The same without the static library, for what linking has no part in.
+pub fn twice(source: &str, test: impl Fn(&Program)) {
+    for build in [Build::Shared, Build::Sanitized] {
+        test(&compile(source, build));
+    }
+}
+
 /// Compiles a file of this folder.
 pub fn compile(source: &str, build: Build) -> Program {
     compile_file(&root().join("ffi-tests").join(source), build)

@@ -622,9 +622,9 @@ typedef int32_t (*anyhost_rewind_cb)(void *user);
 /**
  * Told how far a call is; see anyhost_request_set_progress.
  *
- * `sent` and `received` count the bytes of the bodies in the attempt under way, as they go and come (before
- * decoding), and begin anew with the next; `total` is how many will be received, -1 where that is not known. Answers 0, or anything
- * else to end the call with ANYHOST_E_CANCELLED.
+ * `sent` and `received` count the bytes of the bodies in the attempt under way, as they go and come
+ * (before decoding), and begin anew with the next; `total` is how many will be received, -1 where that is
+ * not known. Answers 0, or anything else to end the call with ANYHOST_E_CANCELLED.
  */
 typedef int32_t (*anyhost_progress_cb)(void *user, uint64_t sent, uint64_t received, int64_t total);
 

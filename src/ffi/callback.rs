@@ -54,9 +54,9 @@ pub type anyhost_rewind_cb = Option<unsafe extern "C-unwind" fn(user: *mut c_voi
 
 /// Told how far a call is; see anyhost_request_set_progress.
 ///
-/// `sent` and `received` count the bytes of the bodies in the attempt under way, as they go and come (before
-/// decoding), and begin anew with the next; `total` is how many will be received, -1 where that is not known. Answers 0, or anything
-/// else to end the call with ANYHOST_E_CANCELLED.
+/// `sent` and `received` count the bytes of the bodies in the attempt under way, as they go and come
+/// (before decoding), and begin anew with the next; `total` is how many will be received, -1 where that is
+/// not known. Answers 0, or anything else to end the call with ANYHOST_E_CANCELLED.
 pub type anyhost_progress_cb = Option<
     unsafe extern "C-unwind" fn(user: *mut c_void, sent: u64, received: u64, total: i64) -> i32,
 >;

@@ -240,6 +240,7 @@ fn a_panic_in_every_export_stays_inside() {
         (_, _, _, _):
             anyhost_get anyhost_head anyhost_delete anyhost_response_body anyhost_response_header
             anyhost_error_json anyhost_client_send anyhost_client_stream anyhost_request_new
+            anyhost_request_set_progress
             anyhost_builder_add_header anyhost_builder_on_event anyhost_builder_on_judge
             anyhost_builder_on_retry anyhost_snapshot_json anyhost_breaker_new anyhost_breaker_allow;
         (_, _, _, _, _):

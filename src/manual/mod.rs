@@ -12,6 +12,7 @@
 //! | [`security`] | who is trusted with what, every limit, and the test that keeps it |
 //! | [`design`] | questions that come up, and their answers |
 //! | [`testing`] | which kind of test to write, and how to run them |
+//! | [`ffi_tests`] | the tests of the C contract, by the numbers of their plan |
 //! | [`releasing`] | what to check before a release |
 
 #[doc = include_str!("tutorial.md")]
@@ -42,6 +43,9 @@ pub mod design {}
 
 #[doc = include_str!("testing.md")]
 pub mod testing {}
+
+#[doc = include_str!("ffi_tests.md")]
+pub mod ffi_tests {}
 
 #[doc = include_str!("releasing.md")]
 pub mod releasing {}

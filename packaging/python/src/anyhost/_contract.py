@@ -340,6 +340,7 @@ class Retry(Number):
 FreeCallback = CFUNCTYPE(None, c_void_p)
 ReadCallback = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, POINTER(c_size_t))
 RewindCallback = CFUNCTYPE(c_int32, c_void_p)
+ProgressCallback = CFUNCTYPE(c_int32, c_void_p, c_uint64, c_uint64, c_int64)
 EventCallback = CFUNCTYPE(None, c_void_p, c_void_p)
 JudgeCallback = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 RetryCallback = CFUNCTYPE(c_int32, c_void_p, c_void_p)
@@ -443,6 +444,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "anyhost_request_set": (c_int32, c_void_p, c_char_p, c_char_p),
     "anyhost_request_set_int": (c_int32, c_void_p, c_char_p, c_int64),
     "anyhost_request_set_cancel": (c_int32, c_void_p, c_void_p),
+    "anyhost_request_set_progress": (c_int32, c_void_p, ProgressCallback, c_void_p, c_uint64),
     "anyhost_builder_new": (c_int32, POINTER(c_void_p)),
     "anyhost_builder_free": (None, c_void_p),
     "anyhost_builder_set": (c_int32, c_void_p, c_char_p, c_char_p),
