@@ -297,6 +297,74 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
+    /// Keeps what it is given until it is told to send it on, as a session below may.
+    struct Lazy {
+        socket: Socket,
+        kept: Vec<u8>,
+    }
+
+    impl Carrier for Lazy {
+        fn read(&mut self, buf: &mut [u8], deadline: Deadline) -> Result<usize, Failure> {
+            self.socket.read(buf, deadline)
+        }
+
+        fn write(&mut self, data: &[u8], _: Deadline) -> Result<Option<usize>, Failure> {
+            self.kept.extend(data);
+            Ok(Some(data.len()))
+        }
+
+        fn read_now(&mut self, buf: &mut [u8]) -> Result<Option<usize>, Failure> {
+            self.socket.read_now(buf)
+        }
+
+        fn flush(&mut self, deadline: Deadline) -> Result<bool, Failure> {
+            while !self.kept.is_empty() {
+                let taken = self.socket.write(&self.kept, deadline)?.unwrap_or(0);
+                self.kept.drain(..taken);
+            }
+            Ok(true)
+        }
+
+        fn is_flushed(&self) -> bool {
+            self.kept.is_empty()
+        }
+    }
+
+    #[test]
+    fn what_the_carrier_holds_back_is_not_sent_yet() {
+        let signed = rcgen::generate_simple_self_signed(["a.test".to_owned()]).unwrap();
+        let roots = Roots::Only(vec![signed.cert.pem().into_bytes()]);
+        let config = client_config(&TlsSettings { roots, ..TlsSettings::default() }).unwrap();
+        let key = rustls::pki_types::PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let server = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![signed.cert.der().clone()], key.into())
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut lazy = Lazy { socket: Socket::new(stream).unwrap(), kept: Vec::new() };
+        let (peer, _) = listener.accept().unwrap();
+        let peer = std::thread::spawn(move || {
+            let tls = rustls::ServerConnection::new(Arc::new(server)).unwrap();
+            let mut heard = [0; 5];
+            rustls::StreamOwned::new(tls, peer).read_exact(&mut heard).map(|()| heard)
+        });
+
+        let deadline = Deadline::new(Some(sys::now() + Duration::from_secs(10)), Limit::Connect);
+        let name = ServerName::try_from("a.test").unwrap();
+        let mut session = Session::handshake(config, name, &mut lazy, deadline).unwrap();
+        assert!(session.is_flushed(&lazy));
+        assert_eq!(session.write(b"hello", &mut lazy, deadline), Ok(Some(5)));
+        assert!(session.is_flushed(&lazy));
+        lazy.kept.push(0);
+        assert!(!session.is_flushed(&lazy), "what is below counts");
+        lazy.kept.clear();
+        assert_eq!(&peer.join().unwrap().unwrap(), b"hello");
+    }
+
     #[test]
     fn a_peers_last_words_explain_a_failed_write() {
         let pem = rcgen::generate_simple_self_signed(["a.test".to_owned()]).unwrap().cert.pem();
