@@ -74,6 +74,34 @@ class Callbacks(unittest.TestCase):
                 client.get("/")
         self.assertEqual((asked, self.server.requests), ([Reason.REFUSED], []))
 
+    def test_progress(self):
+        told, threads = [], set()
+
+        def progress(sent, received, total):
+            told.append((sent, received, total))
+            threads.add(threading.get_ident())
+            return len(told) == 3
+
+        with Client(self.server.url) as client, self.assertRaises(anyhost.CancelledError):
+            client.post("/holds", b"0123", progress=progress)
+        self.assertEqual((len(told), threads), (3, {threading.get_ident()}))
+        self.assertEqual(told[-1][0], 4)
+        self.assertEqual(told[-1][1:], (0, None))
+
+    def test_progress_of_a_stream(self):
+        told = []
+
+        def progress(sent, received, total):
+            told.append((received, total))
+            return len(told) == 20
+
+        with Client(self.server.url) as client:
+            with client.stream("GET", "/stalls", progress=progress) as stream:
+                self.assertEqual(stream.read1(10), b"0123")
+                with self.assertRaises(anyhost.CancelledError):
+                    stream.read()
+        self.assertEqual(told[-1], (4, 10))
+
     def test_a_callback_that_raises(self):
         raised = []
 
@@ -111,6 +139,9 @@ class Callbacks(unittest.TestCase):
             self.assertRaisesRegex(RuntimeError, "planted", client.get, "/")
         with Client(refusing(), on_retry=raises) as client:
             self.assertRaisesRegex(RuntimeError, "planted", client.get, "/")
+        with Client(self.server.url) as client:
+            with self.assertRaisesRegex(RuntimeError, "planted"):
+                client.get("/holds", progress=raises)
         with Client(self.server.url, on_judge=lambda response: "good") as client:
             self.assertRaises(ValueError, client.get, "/")
 

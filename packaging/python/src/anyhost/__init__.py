@@ -19,7 +19,7 @@ from ._attempt import Attempt
 from ._body import Body
 from ._breaker import Breaker
 from ._cancel import Cancel
-from ._client import Client
+from ._client import Client, Progress
 from ._contract import Delivery, EventType, Phase, Reason, Retry, State, Status, Verdict
 from ._endpoint import Endpoint, Proxy, Secret
 from ._errors import (
@@ -74,7 +74,7 @@ __all__ = [
     "CancelledError", "Client", "ConfigError", "DeadlineError", "Delivery", "DowngradeError",
     "DuplicateError", "EncodingError", "Endpoint", "Error", "Event", "EventType", "HandleError", "Head",
     "Headers", "InternalError", "Member", "NoEndpointError", "NotFoundError", "NotReplayableError",
-    "NullError", "Option", "OptionError", "OptionInfo", "PanicError", "Phase", "Proxy",
+    "NullError", "Option", "OptionError", "OptionInfo", "PanicError", "Phase", "Progress", "Proxy",
     "RangeError", "Reason", "RedirectsError", "ReentryError", "RejectedError", "Response", "Retry",
     "Secret", "ShutDownError", "Snapshot", "State", "StateError", "Status", "Stream", "TlsMaterialError",
     "TooLargeError", "UnsupportedError", "UrlError", "UsageError", "Verdict", "build_info", "options",

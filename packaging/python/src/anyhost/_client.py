@@ -13,6 +13,7 @@ from ._contract import (
     EventCallback,
     FreeCallback,
     JudgeCallback,
+    ProgressCallback,
     Retry,
     RetryCallback,
     Verdict,
@@ -32,6 +33,10 @@ from ._options import Option, set_option
 from ._response import Response
 from ._snapshot import Snapshot
 from ._stream import Stream
+
+#: Told how many bytes of the bodies were sent and received, and how many will be received, None where that
+#: is not known. True ends the call.
+Progress = Callable[[int, int, Union[int, None]], Union[bool, None]]
 
 #: By name, or as pairs, of which several may have the same name. Bytes go out as they are.
 RequestHeaders = Union[Mapping[str, Union[str, bytes]], Iterable["tuple[str, str | bytes]"]]
@@ -129,14 +134,15 @@ class Client:
         *,
         headers: RequestHeaders = (),
         cancel: Cancel | None = None,
+        progress: Progress | None = None,
         **options: Option,
     ) -> Response:
         """Makes a call and reads the whole answer. Raises CallError where it ends without one.
 
-        Options hold for it alone.
+        Options hold for it alone. `progress` is called ten times a second, also while nothing comes.
         """
         client = self._open
-        with Call(cancel) as call, _request(call, method, path, body, headers, options) as request:
+        with Call(cancel) as call, _request(call, method, path, body, headers, progress, options) as request:
             with _block(call, lib.anyhost_client_send, client, request) as response:
                 return Response.read(response)
 
@@ -148,13 +154,14 @@ class Client:
         *,
         headers: RequestHeaders = (),
         cancel: Cancel | None = None,
+        progress: Progress | None = None,
         **options: Option,
     ) -> Stream:
         """Makes a call and hands the answer out at its head; its body is read from what this returns."""
         client, held = self._open, contextlib.ExitStack()
         with held:
             call = held.enter_context(Call(cancel))
-            request = held.enter_context(_request(call, method, path, body, headers, options))
+            request = held.enter_context(_request(call, method, path, body, headers, progress, options))
             response = held.enter_context(_block(call, lib.anyhost_client_stream, client, request))
             # Their callbacks have to be there for as long as the body is read.
             response.keep += [client, request]
@@ -177,7 +184,7 @@ class Client:
         `key`, here and below, is the label of an endpoint or its URL as it was given.
         """
         client, name = self._open, text(key, "key")
-        with Call(cancel) as call, _request(call, method, path, None, headers, options) as request:
+        with Call(cancel) as call, _request(call, method, path, None, headers, None, options) as request:
             with _block(call, lib.anyhost_client_probe, client, name, request) as response:
                 return Response.read(response)
 
@@ -251,6 +258,7 @@ def _request(
     path: str,
     body: Body | None,
     headers: RequestHeaders,
+    progress: Progress | None,
     options: Mapping[str, Option],
 ) -> Handle:
     request = Handle(lib.anyhost_request_free)
@@ -265,6 +273,10 @@ def _request(
     if body is not None:
         set_body(request, body)
     check(lib.anyhost_request_set_cancel(request, call.handle))
+    if progress is not None:
+        callback = relay(ProgressCallback, _progress(progress), 1)
+        request.keep.append(callback)
+        check(lib.anyhost_request_set_progress(request, callback, None, 100))
     return request
 
 
@@ -294,3 +306,7 @@ def _judge(on_judge: Callable[[Response], Verdict | None]) -> Callable[[int], in
 
 def _advise(on_retry: Callable[[Attempt], Retry | None]) -> Callable[[int], int]:
     return lambda attempt: int(on_retry(Attempt.read(attempt)) or 0)
+
+
+def _progress(progress: Progress) -> Callable[[int, int, int], int]:
+    return lambda sent, received, total: bool(progress(sent, received, None if total < 0 else total))
