@@ -3,6 +3,7 @@
 use super::Client;
 use super::attempt::Attempt;
 use super::base_url::{BaseUrl, split_base_urls};
+use super::call_headers::CallHeaders;
 use super::call_setters::call_setters;
 use super::callbacks::Callbacks;
 use super::endpoint::Endpoint;
@@ -438,6 +439,7 @@ impl ClientBuilder {
         }
         Ok(Client {
             shared: Arc::new(Shared {
+                usual_headers: CallHeaders::new(&headers, &self.call, &HeaderMap::new()),
                 headers,
                 client: self.client,
                 call: self.call,

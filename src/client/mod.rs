@@ -5,6 +5,7 @@ mod base_url;
 mod body;
 mod breaker;
 mod builder;
+mod call_headers;
 mod call_setters;
 mod callbacks;
 mod cancel;

@@ -259,10 +259,10 @@ impl Run<'_> {
     /// The headers of the request for an origin that is none of the client's. Values of the default
     /// list are marked wherever they are set.
     fn without_secrets(&self) -> HeaderMap {
-        let mut headers = self.headers.clone();
+        let mut headers = self.headers.map.clone();
         let client = self.client;
         let members: Vec<_> = client.state.lock().members.values().cloned().collect();
-        let set: Vec<&HeaderMap> = [&self.headers, &client.headers]
+        let set: Vec<&HeaderMap> = [&self.headers.map, &client.headers]
             .into_iter()
             .chain(members.iter().map(|member| &member.headers))
             .collect();

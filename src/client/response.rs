@@ -124,6 +124,22 @@ impl Response {
         self.head_only
     }
 
+    /// Takes all of it out, and leaves nothing.
+    #[cfg(feature = "capi")]
+    pub(crate) fn take(&mut self) -> Response {
+        let nothing = Response {
+            status: 0,
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+            url: String::new(),
+            endpoint: Arc::default(),
+            elapsed: Duration::ZERO,
+            attempts: Vec::new(),
+            head_only: false,
+        };
+        std::mem::replace(self, nothing)
+    }
+
     /// Takes the body out.
     #[cfg(feature = "capi")]
     pub(crate) fn take_bytes(&mut self) -> Vec<u8> {

@@ -6,6 +6,7 @@
 use super::attempt::Attempt;
 use super::body::Source;
 use super::builder::check_backoff;
+use super::call_headers::{CallHeaders, lay_over};
 use super::cancel::Interruptible;
 use super::error::{Error, Result};
 use super::progress::Progress;
@@ -23,7 +24,7 @@ use crate::decide::{
     Step, Ticket, Verdict, retry_after,
 };
 use crate::transport::{self, Answer, Meter, Outgoing, Watcher};
-use http::header::{ACCEPT, ACCEPT_ENCODING, DATE, HeaderValue, RANGE, RETRY_AFTER, USER_AGENT};
+use http::header::{ACCEPT_ENCODING, DATE, HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, Method};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -64,14 +65,11 @@ fn call(
     let settings = request.settings(&client.call)?;
     let now = client.clock.now();
     let mut call = Call::new(plan(client, &settings, request, only, streamed, now)?, now);
-    let mut headers = headers(client, &settings, request);
-    // A part of a coded body cannot be decoded, so with a range none is asked for.
-    let decodes = settings.decompress
-        && !headers.contains_key(ACCEPT_ENCODING)
-        && !headers.contains_key(RANGE);
-    if decodes {
-        headers.insert(ACCEPT_ENCODING, transport::accept_encoding());
-    }
+    let headers = match &settings {
+        // Most requests have no headers and no settings of their own.
+        Cow::Borrowed(_) if request.headers.is_empty() => Cow::Borrowed(&client.usual_headers),
+        _ => Cow::Owned(CallHeaders::new(&client.headers, &settings, &request.headers)),
+    };
     let interruptible = Interruptible::new(&client.shutdown, request.cancel.as_ref());
     let watcher = |progress: &Progress| progress.watcher(&client.clock, interruptible.interrupt());
     let watcher = request.progress.as_ref().map(watcher);
@@ -79,7 +77,6 @@ fn call(
         client,
         settings: &settings,
         headers,
-        decodes,
         streamed,
         told: Publisher::new(client),
         interruptible: Arc::new(interruptible),
@@ -150,32 +147,11 @@ fn plan<'a>(
     })
 }
 
-/// The client's headers under the request's own.
-fn headers(client: &Shared, settings: &CallSettings, request: &Request) -> HeaderMap {
-    let mut headers = client.headers.clone();
-    headers.entry(USER_AGENT).or_insert_with(|| settings.user_agent.clone());
-    headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-    lay_over(&mut headers, &request.headers);
-    headers
-}
-
-/// Puts headers in the place of those of the same name.
-fn lay_over(headers: &mut HeaderMap, over: &HeaderMap) {
-    for name in over.keys() {
-        headers.remove(name);
-        for value in over.get_all(name) {
-            headers.append(name, value.clone());
-        }
-    }
-}
-
 /// A call under way: what it has gathered, beside its state in [`Call`].
 pub(super) struct Run<'a> {
     pub(super) client: &'a Arc<Shared>,
     pub(super) settings: &'a CallSettings,
-    pub(super) headers: HeaderMap,
-    /// It asks for answers in a coding of its own choice, and undoes it.
-    decodes: bool,
+    pub(super) headers: Cow<'a, CallHeaders>,
     /// It ends at the head of its answer.
     streamed: bool,
     pub(super) told: Publisher<'a>,
@@ -226,6 +202,9 @@ pub(super) struct Of {
 
 impl Run<'_> {
     fn next(&mut self, call: &mut Call<'_>) -> (Step, Option<Arc<Member>>) {
+        if let Some(end) = call.ended() {
+            return (Step::End(end), None);
+        }
         let now = self.client.clock.now();
         let next = {
             let state = &mut *self.client.state.lock();
@@ -337,7 +316,7 @@ impl Run<'_> {
 
     /// The headers of the request at an endpoint: the request's own over the endpoint's over the client's.
     pub(super) fn headers_at(&self, member: &Member, request: &Request) -> Cow<'_, HeaderMap> {
-        let mut headers = Cow::Borrowed(&self.headers);
+        let mut headers = Cow::Borrowed(&self.headers.map);
         if !member.headers.is_empty() {
             lay_over(headers.to_mut(), &member.headers);
             lay_over(headers.to_mut(), &request.headers);
@@ -391,7 +370,7 @@ impl Run<'_> {
 
     /// Reads the body, or keeps it to be read. `None` where it broke off, which the report then says.
     pub(super) fn receive(&self, answer: Answer, of: Of, report: &mut Report) -> Option<Answered> {
-        let answer = match self.decodes && !of.coding_by_hand {
+        let answer = match self.headers.decodes && !of.coding_by_hand {
             true => transport::decoded(answer, of.head),
             false => answer,
         };

@@ -1,6 +1,7 @@
 //! What all clones of a client share, behind one lock.
 
 use super::base_url::BaseUrl;
+use super::call_headers::CallHeaders;
 use super::callbacks::Callbacks;
 use super::foreign::Foreign;
 use super::settings::{CallSettings, ClientSettings};
@@ -17,6 +18,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) struct Shared {
     /// Headers of every request.
     pub(crate) headers: HeaderMap,
+    /// Those of a call whose request has none of its own.
+    pub(crate) usual_headers: CallHeaders,
     pub(crate) client: ClientSettings,
     pub(crate) call: CallSettings,
     /// Held for decisions only: never across I/O, a wait or the caller's code.

@@ -164,6 +164,14 @@ impl<'a> Call<'a> {
         self.cancelled = true;
     }
 
+    /// How it has ended, if it has: what the next step would say, for which nothing is looked at.
+    pub fn ended(&self) -> Option<End> {
+        match self.state {
+            State::Ended(end) => Some(end),
+            State::Picking | State::Replaying(_) => None,
+        }
+    }
+
     /// What to do at `now`. `chance` holds fresh random numbers: for the draw, and for waits.
     pub fn step(
         &mut self,

@@ -57,6 +57,13 @@ impl<T> std::ops::Deref for Tagged<T> {
     }
 }
 
+/// Before it is handed out, and when it came back.
+impl<T> std::ops::DerefMut for Tagged<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inside
+    }
+}
+
 impl<T> Drop for Tagged<T> {
     fn drop(&mut self) {
         // An atomic store, as an ordinary one to memory about to be freed may be left out.

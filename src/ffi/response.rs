@@ -10,6 +10,7 @@ use super::{Out, guard, is_null, micros, millis, out_of_range, text};
 use crate::{Response, Stream};
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
+use std::sync::OnceLock;
 
 /// The answer to a call: status, headers, body, and every attempt that led to it.
 ///
@@ -39,7 +40,7 @@ pub unsafe extern "C" fn anyhost_response_free(response: *mut anyhost_response) 
 /// Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_status(response: *const anyhost_response) -> i32 {
-    guard!(value or 0, Ok(handle::get(response)?.status.into()))
+    guard!(value or 0, Ok(handle::get(response)?.head.status().into()))
 }
 
 /// The body, whole: `*out` leads to `*out_len` bytes, and one 0 byte follows them.
@@ -136,7 +137,7 @@ pub unsafe extern "C" fn anyhost_response_header(
 /// Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_header_count(response: *const anyhost_response) -> usize {
-    guard!(value or 0, Ok(handle::get(response)?.headers.len()))
+    guard!(value or 0, Ok(handle::get(response)?.headers().len()))
 }
 
 /// The header at `i`, from 0: its name in lower case, its value, and the value's length.
@@ -157,7 +158,7 @@ pub unsafe extern "C" fn anyhost_response_header_at(
         let value = Out::new(value, ptr::null(), "value");
         let value_len = Out::new(value_len, 0, "value_len");
         let (name, value, value_len) = (name?, value?, value_len?);
-        let header = handle::get(response)?.headers.get(i);
+        let header = handle::get(response)?.headers().get(i);
         let header = header.ok_or_else(|| out_of_range("i", "is beyond the last header"))?;
         name.set(header.0.as_ptr());
         value.set(header.1.as_ptr());
@@ -180,7 +181,7 @@ pub unsafe extern "C" fn anyhost_response_content_length(response: *const anyhos
 /// The text lives as long as the answer. Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_url(response: *const anyhost_response) -> *const c_char {
-    guard!(value or ptr::null(), Ok(handle::get(response)?.url.as_ptr()))
+    guard!(value or ptr::null(), Ok(handle::get(response)?.url().as_ptr()))
 }
 
 /// The label of the endpoint that answered; NULL for NULL.
@@ -190,7 +191,7 @@ pub unsafe extern "C" fn anyhost_response_url(response: *const anyhost_response)
 pub unsafe extern "C" fn anyhost_response_endpoint(
     response: *const anyhost_response,
 ) -> *const c_char {
-    guard!(value or ptr::null(), Ok(handle::get(response)?.endpoint.as_ptr()))
+    guard!(value or ptr::null(), Ok(handle::get(response)?.endpoint().as_ptr()))
 }
 
 /// How long the call took, in microseconds, if the answer is streamed up to its head; 0 for NULL.
@@ -198,7 +199,7 @@ pub unsafe extern "C" fn anyhost_response_endpoint(
 /// Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_elapsed_us(response: *const anyhost_response) -> u64 {
-    guard!(value or 0, Ok(handle::get(response)?.elapsed_us))
+    guard!(value or 0, Ok(micros(handle::get(response)?.head.elapsed())))
 }
 
 /// How long the server wants to be left alone, in milliseconds; 0 where it did not say, and for NULL.
@@ -206,7 +207,7 @@ pub unsafe extern "C" fn anyhost_response_elapsed_us(response: *const anyhost_re
 /// Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_response_retry_after_ms(response: *const anyhost_response) -> u64 {
-    guard!(value or 0, Ok(handle::get(response)?.retry_after_ms))
+    guard!(value or 0, Ok(millis(handle::get(response)?.head.retry_after())))
 }
 
 /// How many attempts the call made, replays included; 0 for NULL.
@@ -216,7 +217,7 @@ pub unsafe extern "C" fn anyhost_response_retry_after_ms(response: *const anyhos
 pub unsafe extern "C" fn anyhost_response_attempt_count(
     response: *const anyhost_response,
 ) -> usize {
-    guard!(value or 0, Ok(handle::get(response)?.attempts.len()))
+    guard!(value or 0, Ok(handle::get(response)?.head.attempts().len()))
 }
 
 /// The attempt at `i`, from 0; NULL beyond the last, and for NULL.
@@ -228,20 +229,20 @@ pub unsafe extern "C" fn anyhost_response_attempt(
     i: usize,
 ) -> *const anyhost_attempt {
     guard!(value or ptr::null(), {
-        Ok(handle::get(response)?.attempts.get(i).map_or(ptr::null(), Tagged::borrowed))
+        Ok(handle::get(response)?.attempts().get(i).map_or(ptr::null(), Tagged::borrowed))
     })
 }
 
-/// The inside of an answer's handle: everything as C reads it.
+/// The inside of an answer's handle. Its texts are made for C when C first asks for them: most calls
+/// want the status and the body, and nothing else.
 pub(super) struct Answer {
-    status: u16,
-    url: CString,
-    endpoint: CString,
-    elapsed_us: u64,
-    retry_after_ms: u64,
+    /// All but the body.
+    head: Response,
     content_length: i64,
-    headers: Vec<(CString, CString)>,
-    attempts: Box<[Tagged<Shown>]>,
+    url: OnceLock<CString>,
+    endpoint: OnceLock<CString>,
+    headers: OnceLock<Vec<(CString, CString)>>,
+    attempts: OnceLock<Box<[Tagged<Shown>]>>,
     body: Loan<Body>,
     /// Shown to a judge, and not C's to free.
     lent: bool,
@@ -251,30 +252,33 @@ impl anyhost_response {
     /// A new handle of this answer, which is all there.
     pub(super) fn handle(mut answer: Response) -> *mut anyhost_response {
         let (length, body) = Self::take_body(&mut answer);
-        handle::new(Answer::new(&answer, length, body))
+        handle::new(Answer::new(answer, length, body))
     }
 
     /// A new handle of this answer, whose body is still to come.
     pub(super) fn streamed(answer: Stream, client: Soundness) -> *mut anyhost_response {
         let length = answer.content_length();
         let (head, reader) = answer.into_parts();
-        handle::new(Answer::new(&head, length, Body::to_come(reader, client)))
+        handle::new(Answer::new(head, length, Body::to_come(reader, client)))
     }
 
-    /// Lends an answer to a callback. Its body is not copied: it moves there and back.
+    /// Lends an answer to a callback. It is not copied: it moves there and back.
     pub(super) fn lend<T>(
         answer: &mut Response,
         callback: impl FnOnce(*const anyhost_response) -> T,
     ) -> T {
-        let (length, body) = match answer.is_head_only() {
+        let mut head = answer.take();
+        let (length, body) = match head.is_head_only() {
             true => (None, Body::elsewhere()),
-            false => Self::take_body(answer),
+            false => Self::take_body(&mut head),
         };
-        let mut view = Answer::new(answer, length, body);
+        let mut view = Answer::new(head, length, body);
         view.lent = true;
-        let view = Tagged::new::<anyhost_response>(view);
+        let mut view = Tagged::new::<anyhost_response>(view);
         let result = callback(view.borrowed());
-        answer.put_bytes(view.body.take().map(Body::into_bytes).unwrap_or_default());
+        let body = view.body.take().map(Body::into_bytes).unwrap_or_default();
+        *answer = view.head.take();
+        answer.put_bytes(body);
         result
     }
 
@@ -285,27 +289,43 @@ impl anyhost_response {
 }
 
 impl Answer {
-    fn new(answer: &Response, length: Option<u64>, body: Body) -> Self {
-        let value = |bytes| CString::new(bytes).expect("no header has a NUL in its value");
+    fn new(head: Response, length: Option<u64>, body: Body) -> Self {
         Answer {
-            status: answer.status(),
-            url: text::owned(answer.url()),
-            endpoint: text::owned(answer.endpoint()),
-            elapsed_us: micros(answer.elapsed()),
-            retry_after_ms: millis(answer.retry_after()),
+            head,
             content_length: length.map_or(-1, |n| i64::try_from(n).unwrap_or(i64::MAX)),
-            headers: answer.headers().map(|(n, v)| (text::owned(n), value(v))).collect(),
-            attempts: Shown::all(answer.attempts()),
+            url: OnceLock::new(),
+            endpoint: OnceLock::new(),
+            headers: OnceLock::new(),
+            attempts: OnceLock::new(),
             body: Loan::new(body, "the body is being read"),
             lent: false,
         }
+    }
+
+    fn url(&self) -> &CString {
+        self.url.get_or_init(|| text::owned(self.head.url()))
+    }
+
+    fn endpoint(&self) -> &CString {
+        self.endpoint.get_or_init(|| text::owned(self.head.endpoint()))
+    }
+
+    fn headers(&self) -> &[(CString, CString)] {
+        let value = |bytes| CString::new(bytes).expect("no header has a NUL in its value");
+        self.headers.get_or_init(|| {
+            self.head.headers().map(|(name, bytes)| (text::owned(name), value(bytes))).collect()
+        })
+    }
+
+    fn attempts(&self) -> &[Tagged<Shown>] {
+        self.attempts.get_or_init(|| Shown::all(self.head.attempts()))
     }
 
     fn header(&self, name: &str, nth: usize) -> Option<&CString> {
         let named = |header: &&(CString, CString)| {
             header.0.as_bytes().eq_ignore_ascii_case(name.as_bytes())
         };
-        self.headers.iter().filter(named).nth(nth).map(|(_, value)| value)
+        self.headers().iter().filter(named).nth(nth).map(|(_, value)| value)
     }
 }
 

@@ -81,7 +81,7 @@ pub(super) unsafe fn bytes_mut<'a>(buf: *mut c_void, len: usize) -> &'a mut [u8]
     unsafe { std::slice::from_raw_parts_mut(buf.cast(), len) }
 }
 
-/// Bytes with a 0 byte beyond their end.
+/// Bytes with a 0 byte beyond their end, for which a body read whole has room.
 pub(super) fn nul_ended(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.reserve_exact(1);
     bytes.push(0);

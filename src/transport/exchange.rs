@@ -11,7 +11,7 @@ use super::keep_alive;
 use super::upload::Upload;
 use super::{Answer, AnswerBody, Attempt, BodySource, Outgoing, ProxyUrl};
 use crate::decide::ProxyReply;
-use http::header::{CONTENT_LENGTH, EXPECT, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, EXPECT, HeaderName, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use std::io::Read;
 use std::sync::Arc;
@@ -21,6 +21,10 @@ use ureq::{Agent, AsSendBody, Body, BodyReader, SendBody};
 /// How much of an unread body is thrown away at once, and how often: a page of an error, and no more.
 const SCRAP: usize = 1 << 10;
 const MOST_SCRAPS: usize = 16;
+
+/// What no caller decides: framing follows from the body; and ureq hangs on some answers to an
+/// expectation, on which nothing here depends.
+const NOT_SENT: [HeaderName; 3] = [EXPECT, CONTENT_LENGTH, TRANSFER_ENCODING];
 
 /// Sends the request and reads the head of the answer. The current attempt is `progress`.
 pub(super) fn exchange(
@@ -74,10 +78,11 @@ fn answer(
 ) -> Result<Response<Body>, Failure> {
     let url: Uri = attempt.url.parse().map_err(|_| Failure::local("not a URL"))?;
     let mut headers = attempt.headers.clone();
-    // ureq hangs on some answers to an expectation, and nothing here depends on one.
-    headers.remove(EXPECT);
-    headers.remove(CONTENT_LENGTH);
-    headers.remove(TRANSFER_ENCODING);
+    if headers.keys().any(|name| NOT_SENT.contains(name)) {
+        for name in &NOT_SENT {
+            headers.remove(name);
+        }
+    }
     if let Some(proxy) = attempt.proxy {
         authorize(&mut headers, proxy, forwarder(&attempt).is_some())?;
     }

@@ -173,7 +173,8 @@ impl AnswerBody {
             self.count(bytes.len(), true);
             return Ok(bytes);
         }
-        let start = self.length.unwrap_or(0).min(TRUSTED_LENGTH);
+        // Room for one byte beyond it: C wants a 0 there, and nothing is moved for it then.
+        let start = self.length.map_or(0, |length| length.min(TRUSTED_LENGTH) + 1);
         let mut bytes = Vec::with_capacity(usize::try_from(start).unwrap_or(0));
         // One byte more than allowed tells a body that is too large from one that just fits. Reading on
         // to the end, and not only to the last byte, is what gives the connection back.
