@@ -208,6 +208,37 @@ void requests(char **argv) {
     char buf[5];
     for (std::size_t n; (n = answer.read(buf, sizeof buf)) > 0;) read.append(buf, n);
     TEXT(read.c_str(), "GET /stream ");
+
+    // Progress, also of a stream that outlives its request.
+    int told = 0;
+    uint64_t received = 0;
+    const auto count = [&](uint64_t, uint64_t bytes, int64_t) -> int32_t {
+        ++told;
+        received = bytes;
+        return 0;
+    };
+    request = anyhost::Request("GET", "/progress");
+    request.set_progress(count, std::chrono::milliseconds(1));
+    client.send(request);
+    CHECK(told > 0);
+    SAME(received, 14);
+    received = 0;
+    answer = client.stream(request);
+    request = anyhost::Request("GET", "/other");
+    CHECK(answer.body() == "GET /progress ");
+    SAME(received, 14);
+    answer = client.stream(request.set_progress([](uint64_t, uint64_t, int64_t) -> int32_t { throw Planted(); }));
+    expect_planted([&] { answer.body(); });
+    anyhost::Request held("GET", "/held");
+    held.set_progress([](uint64_t, uint64_t, int64_t) -> int32_t { return 1; });
+    SAME(status_of([&] { client.send(held); }), ANYHOST_E_CANCELLED);
+    held.set_progress([](uint64_t, uint64_t, int64_t) -> int32_t { throw Planted(); });
+    expect_planted([&] { client.send(held); });
+    SAME(status_of([&] { request.set_progress(count, std::chrono::milliseconds(0)); }), ANYHOST_E_RANGE);
+    request.set_progress(nullptr);
+    told = 0;
+    client.send(request);
+    SAME(told, 0);
 }
 
 // An exception ends the call, and nothing of that call calls back again.

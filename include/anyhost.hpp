@@ -584,7 +584,7 @@ public:
     Response() noexcept : Answer(nullptr) {}
     /** What a C function handed out; it is freed at the end. */
     explicit Response(anyhost_response *owned) noexcept : Answer(owned) {}
-    Response(Response &&other) noexcept : Answer(other.release()) {}
+    Response(Response &&other) noexcept : Answer(nullptr) { swap(other); }
     Response &operator=(Response &&other) noexcept {
         Response(std::move(other)).swap(*this);
         return *this;
@@ -597,7 +597,10 @@ public:
         anyhost_response_free(release());
     }
 
-    void swap(Response &other) noexcept { std::swap(it_, other.it_); }
+    void swap(Response &other) noexcept {
+        std::swap(it_, other.it_);
+        progress_.swap(other.progress_);
+    }
     /** From here on it is yours to free. */
     anyhost_response *release() noexcept {
         const anyhost_response *it = it_;
@@ -620,6 +623,12 @@ public:
         return n;
     }
 #endif
+
+private:
+    friend class Client;
+
+    /* Called while the body of a stream is read. */
+    std::shared_ptr<void> progress_;
 };
 
 /* What goes out. */
@@ -651,6 +660,9 @@ private:
 using ReadCallback = std::function<std::size_t(unsigned char *buf, std::size_t cap)>;
 /** Asked to go back to where a body begins: answers 0, or anything else to refuse. */
 using RewindCallback = std::function<std::int32_t()>;
+/** Told how far a call is, -1 for an unknown total: answers 0, or anything else to cancel. */
+using ProgressCallback =
+    std::function<std::int32_t(std::uint64_t sent, std::uint64_t received, std::int64_t total)>;
 
 /** What a ReadCallback answers to end the call with ANYHOST_E_BODY_SOURCE. */
 constexpr std::size_t refuse = SIZE_MAX;
@@ -752,6 +764,24 @@ public:
     bool set_cancel(const Cancel &cancel, Error &error) {
         return detail::worked(anyhost_request_set_cancel(get(), cancel.get()), error);
     }
+    /** An empty callback takes the last one away. */
+    bool set_progress(ProgressCallback callback, std::chrono::milliseconds every, Error &error) {
+        std::shared_ptr<ProgressCallback> held =
+            callback ? std::make_shared<ProgressCallback>(std::move(callback)) : nullptr;
+        const anyhost_progress_cb on_progress = [](void *user, std::uint64_t sent, std::uint64_t received,
+                                                   std::int64_t total) {
+            return detail::Frame::guard<std::int32_t>(1, [&]() -> std::int32_t {
+                return (*static_cast<ProgressCallback *>(user))(sent, received, total);
+            });
+        };
+        const std::uint64_t every_ms =
+            every.count() < 0 ? 0 : static_cast<std::uint64_t>(every.count());
+        const std::int32_t status = anyhost_request_set_progress(get(), held ? on_progress : nullptr,
+                                                                 held.get(), every_ms);
+        if (status == ANYHOST_OK) progress_ = std::move(held);
+        return detail::worked(status, error);
+    }
+
 #if ANYHOST_EXCEPTIONS
     Request(const Text &method, const Text &path) {
         Error error;
@@ -798,6 +828,12 @@ public:
         set_cancel(cancel, error);
         return checked(error);
     }
+    Request &set_progress(ProgressCallback callback,
+                          std::chrono::milliseconds every = std::chrono::milliseconds(100)) {
+        Error error;
+        set_progress(std::move(callback), every, error);
+        return checked(error);
+    }
 
 private:
     Request &checked(const Error &error) {
@@ -807,6 +843,10 @@ private:
 #endif
 
 private:
+    friend class Client;
+
+    /* Outlives the request, which may call it; an answer that is still read keeps it too. */
+    std::shared_ptr<ProgressCallback> progress_;
     detail::Handle<anyhost_request> it_;
 };
 
@@ -920,9 +960,12 @@ public:
     }
     /** Returns with the head; Response::read has the body. */
     Response stream(Request &request, Error &error) const {
-        return detail::make<Response>(error, [&](anyhost_response **out, anyhost_error **err) {
-            return anyhost_client_stream(it_, request.get(), out, err);
-        });
+        Response answer =
+            detail::make<Response>(error, [&](anyhost_response **out, anyhost_error **err) {
+                return anyhost_client_stream(it_, request.get(), out, err);
+            });
+        answer.progress_ = request.progress_;
+        return answer;
     }
     /** One attempt at this member only: your own health check. */
     Response probe(const Text &key, Request &request, Error &error) const {
