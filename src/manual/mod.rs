@@ -10,6 +10,7 @@
 //! | [`vectors`] | the numbered rules of the sources: which test keeps each, which ruling replaces it |
 //! | [`field`] | what users of such clients reported: what is right here, and which test keeps it |
 //! | [`security`] | who is trusted with what, every limit, and the test that keeps it |
+//! | [`faults`] | kinds of fault, ways to choose, methods: a table from a run |
 //! | [`design`] | questions that come up, and their answers |
 //! | [`testing`] | which kind of test to write, and how to run them |
 //! | [`ffi_tests`] | the tests of the C contract, by the numbers of their plan |
@@ -37,6 +38,9 @@ pub mod field {}
 
 #[doc = include_str!("security.md")]
 pub mod security {}
+
+#[doc = include_str!("faults.md")]
+pub mod faults {}
 
 #[doc = include_str!("design.md")]
 pub mod design {}
