@@ -130,6 +130,8 @@ fn judged() -> (Report, Outcome) {
     let outcome = classify(
         &report,
         &Judged {
+            streamed: false,
+            suspected: false,
             repeatable: true,
             resend_statuses,
             failure_statuses,
@@ -147,6 +149,8 @@ fn classify_report(bencher: Bencher<'_, '_>) {
     let (resend_statuses, failure_statuses) = &rules();
     let report = pool::good();
     let rules = Judged {
+        streamed: false,
+        suspected: false,
         repeatable: true,
         resend_statuses,
         failure_statuses,

@@ -592,7 +592,8 @@ typedef struct anyhost_response anyhost_response;
 typedef struct anyhost_snapshot anyhost_snapshot;
 
 /**
- * A list of endpoints, to be put in the place of a client's by anyhost_client_apply.
+ * Lists of endpoints and of proxies, to be put in the place of a client's by anyhost_client_apply. A list that
+ * names nobody leaves the client's as it is.
  *
  * A function that fails is remembered: anyhost_client_apply answers the first failure, so that only it
  * needs to be checked. One thread at a time.
@@ -1038,7 +1039,7 @@ ANYHOST_API uint32_t anyhost_attempt_number(const anyhost_attempt *attempt);
 ANYHOST_API const char *anyhost_attempt_endpoint(const anyhost_attempt *attempt);
 
 /**
- * The label of the proxy; NULL for a direct connection, as every one is in this version, and for NULL.
+ * The label of the proxy it went through; NULL where it went straight to the endpoint, and for NULL.
  *
  * The text lives as long as the attempt. Any thread. Since 0.1.0.
  */
@@ -1515,6 +1516,24 @@ int32_t anyhost_builder_add_endpoint(anyhost_builder *builder,
                                      const char *label);
 
 /**
+ * Adds a proxy. With at least one, every request goes through one of them, drawn by weight.
+ *
+ * `url` has the scheme http, https, socks4, socks4a, socks5 or socks5h, with user info where the proxy
+ * asks who we are; or it is the word `direct`, which stands for going straight to the endpoint: nothing
+ * else ever does. `weight` is its share, 1 to 1000; 0 = the default. `label` is what it is called in
+ * attempts, events and errors; NULL = scheme://host:port. The texts are copied.
+ *
+ * A client with proxies and no endpoints takes whole URLs in the place of paths.
+ *
+ * ANYHOST_E_URL for what is no proxy, ANYHOST_E_RANGE for a weight above 1000. Since 0.1.0.
+ */
+ANYHOST_API
+int32_t anyhost_builder_add_proxy(anyhost_builder *builder,
+                                  const char *url,
+                                  uint32_t weight,
+                                  const char *label);
+
+/**
  * Adds a header that every request carries, unless the request has its own of that name.
  *
  * With a `secret` of 1 no text will ever show its value; 0 = it may be shown. Authorization, Cookie,
@@ -1700,7 +1719,7 @@ ANYHOST_API int32_t anyhost_event_reason(const anyhost_event *event);
 ANYHOST_API int32_t anyhost_event_phase(const anyhost_event *event);
 
 /**
- * The label of the proxy it is about; NULL where it is about none, as always in this version.
+ * The label of the proxy it is about, or that the attempt goes through; NULL where there is none.
  *
  * The text lives as long as the event. Inside its callback. Since 0.1.0.
  */
@@ -1980,6 +1999,21 @@ int32_t anyhost_update_add_endpoint(anyhost_update *update,
                                     uint32_t weight,
                                     uint32_t priority,
                                     const char *label);
+
+/**
+ * Adds a proxy to the list, one that the client has or a new one.
+ *
+ * All as in anyhost_builder_add_proxy, but for a `weight` of 0: a proxy that the client has keeps its
+ * maximum weight. One that stays with other credentials may be asked again if it had refused the old
+ * ones. The texts are copied.
+ *
+ * ANYHOST_E_URL for what is no proxy, ANYHOST_E_RANGE for a weight above 1000. Since 0.1.0.
+ */
+ANYHOST_API
+int32_t anyhost_update_add_proxy(anyhost_update *update,
+                                 const char *url,
+                                 uint32_t weight,
+                                 const char *label);
 
 /**
  * Adds a header that every request to one endpoint of the list carries, and no request to another.

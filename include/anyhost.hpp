@@ -895,6 +895,9 @@ public:
                          std::uint32_t priority = ANYHOST_PRIORITY_AUTO, const Text &label = nullptr) {
         return done(anyhost_update_add_endpoint(get(), url.c_str(), weight, priority, label.c_str()));
     }
+    Update &add_proxy(const Text &url, std::uint32_t weight = 0, const Text &label = nullptr) {
+        return done(anyhost_update_add_proxy(get(), url.c_str(), weight, label.c_str()));
+    }
     Update &endpoint_header(const Text &key, const Text &name, const Text &value, bool secret = false) {
         return done(anyhost_update_endpoint_header(get(), key.c_str(), name.c_str(), value.c_str(),
                                                    secret ? 1 : 0));
@@ -1131,6 +1134,9 @@ public:
     Builder &add_endpoint(const Text &url, std::uint32_t weight = 0,
                           std::uint32_t priority = ANYHOST_PRIORITY_AUTO, const Text &label = nullptr) {
         return done(anyhost_builder_add_endpoint(get(), url.c_str(), weight, priority, label.c_str()));
+    }
+    Builder &add_proxy(const Text &url, std::uint32_t weight = 0, const Text &label = nullptr) {
+        return done(anyhost_builder_add_proxy(get(), url.c_str(), weight, label.c_str()));
     }
     Builder &add_header(const Text &name, const Text &value, bool secret = false) {
         return done(anyhost_builder_add_header(get(), name.c_str(), value.c_str(), secret ? 1 : 0));

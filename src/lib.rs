@@ -92,14 +92,15 @@ pub mod transport;
 
 pub use client::{
     Attempt, Body, BodyReader, Breaker, Cancel, CircuitOpen, Client, ClientBuilder, Endpoint,
-    Error, Event, EventKind, Member, OptionSpec, Refusal, Request, RequestBuilder, Response,
+    Error, Event, EventKind, Member, OptionSpec, Proxy, Refusal, Request, RequestBuilder, Response,
     Result, Rewind, Selection, Snapshot, Status, Stream, TlsRoots, Transition, options, prometheus,
     split_base_urls,
 };
 pub use decide::{
     Advice, Backoff, BackoffError, BreakerSettings, BreakerSettingsError, Delivery, Execution,
-    IntoTimeoutPolicy, InvalidStatusSet, InvalidValue, Phase, Reason, Resend, State, StatusSet,
-    Timeout, TimeoutPolicy, Verdict, WeightError, WeightStrategy, WhenNoneEligible,
+    IntoTimeoutPolicy, InvalidStatusSet, InvalidValue, Kind, Phase, ProxyFault, Reason, Resend,
+    State, StatusSet, Timeout, TimeoutPolicy, Verdict, WeightError, WeightStrategy,
+    WhenNoneEligible,
 };
 pub use transport::Transferred;
 

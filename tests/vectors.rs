@@ -23,6 +23,8 @@ mod limits;
 mod list;
 #[path = "vectors/network.rs"]
 mod network;
+#[path = "vectors/proxies.rs"]
+mod proxies;
 #[path = "vectors/redirects.rs"]
 mod redirects;
 #[path = "vectors/retry.rs"]
@@ -35,5 +37,7 @@ mod scripted;
 mod stream;
 #[path = "vectors/timeouts.rs"]
 mod timeouts;
+#[path = "vectors/ways.rs"]
+mod ways;
 #[path = "vectors/weights.rs"]
 mod weights;

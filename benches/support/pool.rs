@@ -2,7 +2,7 @@
 
 use anyhost::decide::{
     Backoff, BreakerSettings, Call, Ending, Endpoint, EndpointId, Entry, Event, Phase, Plan, Pool,
-    PoolSettings, Report, StatusSet, Step, Timeout, Verdict, Weight, WhenNoneEligible,
+    PoolSettings, Reach, Report, StatusSet, Step, Timeout, Verdict, Weight, WhenNoneEligible,
 };
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ fn filled(endpoints: u64, breaker: Option<BreakerSettings>, now: Instant) -> Poo
         weight: Weight::default().with_max(1 + (number * 7919 % 1000) as u32).expect("from 1 on"),
         keep_maximum: false,
         origin: number.to_string().into(),
+        reach: Reach::default(),
     };
     let settings = PoolSettings { breaker, weighted: true, ..PoolSettings::default() };
     Pool::new((0..endpoints).map(entry).collect(), settings, now)
@@ -65,7 +66,9 @@ impl Rules {
             backoff: self.backoff,
             hold_for: Duration::from_secs(300),
             when_none_eligible: WhenNoneEligible::TryNearest,
+            at: None,
             only: None,
+            through: None,
         }
     }
 }
@@ -85,7 +88,7 @@ pub fn good() -> Report {
 pub fn decide(pool: &mut Pool, rules: &Rules, now: Instant, chance: u64, events: &mut Vec<Event>) {
     let mut call = Call::new(rules.plan(now), now);
     let report = good();
-    while let Step::Attempt(ticket) = call.step(pool, now, [chance, chance], events) {
+    while let Step::Attempt(ticket) = call.step(pool, now, [chance; 3], events) {
         let ticket = call.limit(ticket);
         let outcome = call.judge(&ticket, &report, Verdict::Default);
         call.settle(pool, ticket, &report, &outcome, Default::default(), now, chance, events);

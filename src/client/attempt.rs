@@ -20,6 +20,7 @@ use std::time::Duration;
 pub struct Attempt {
     pub(crate) number: u32,
     pub(crate) endpoint: Arc<str>,
+    pub(crate) proxy: Option<Arc<str>>,
     pub(crate) phase: Phase,
     pub(crate) reason: Reason,
     pub(crate) delivery: Delivery,
@@ -37,9 +38,11 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    #[expect(clippy::too_many_arguments, reason = "a record of as many facts")]
     pub(crate) fn new(
         number: u32,
         endpoint: Arc<str>,
+        proxy: Option<Arc<str>>,
         replay: bool,
         report: &Report,
         outcome: &Outcome,
@@ -49,6 +52,7 @@ impl Attempt {
         Attempt {
             number,
             endpoint,
+            proxy,
             phase: report.phase,
             reason: outcome.reason,
             delivery: outcome.delivery,
@@ -81,6 +85,11 @@ impl Attempt {
     /// The label of the endpoint; of a hop to another origin, that origin.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
+    }
+
+    /// The label of the proxy it went through; `None` where it went straight to the endpoint.
+    pub fn proxy(&self) -> Option<&str> {
+        self.proxy.as_deref()
     }
 
     /// How far it got.
@@ -136,12 +145,12 @@ impl Attempt {
     }
 
     /// How long to stay away from the endpoint: the longer of what its 429 or 503 asked and what its
-    /// circuit advises.
+    /// circuit advises; or from the proxy, where that is to blame.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// Takes in what the endpoint's circuit advises.
+    /// Takes in what the circuit of the endpoint, or of the proxy, advises.
     pub(crate) fn wait(&mut self, advice: Duration) {
         if !advice.is_zero() {
             self.retry_after = self.retry_after.max(Some(advice));
@@ -167,7 +176,11 @@ impl Attempt {
 /// One line: place, endpoint, what happened, what is certain of the delivery, milliseconds.
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}. {}: ", self.number, self.endpoint)?;
+        write!(f, "{}. {}", self.number, self.endpoint)?;
+        if let Some(proxy) = &self.proxy {
+            write!(f, " through {proxy}")?;
+        }
+        write!(f, ": ")?;
         match (self.reason, self.status) {
             (
                 Reason::None | Reason::Status5xx | Reason::RateLimited | Reason::BadAnswer,

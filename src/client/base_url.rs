@@ -121,6 +121,29 @@ impl BaseUrl {
         (rest.is_empty() || rest.starts_with('/')).then_some(self.path.len())
     }
 
+    /// The host: a name in ASCII, or an address, that of IPv6 in brackets.
+    pub(crate) fn host(&self) -> &str {
+        let end = self.authority.rfind(':').filter(|at| !self.authority[*at..].contains(']'));
+        &self.authority[..end.unwrap_or(self.authority.len())]
+    }
+
+    /// The port, be it that of the scheme.
+    pub(crate) fn port(&self) -> u16 {
+        let given = self.authority[self.host().len()..].trim_start_matches(':').parse();
+        given.unwrap_or(if self.https { 443 } else { 80 })
+    }
+
+    /// The base of its origin, without path and user info.
+    pub(crate) fn root(&self) -> Self {
+        BaseUrl {
+            given: self.origin.clone(),
+            path: String::new(),
+            identity: self.origin.clone(),
+            basic_auth: None,
+            ..self.clone()
+        }
+    }
+
     /// Equal for two spellings of one endpoint.
     pub(crate) fn identity(&self) -> &str {
         &self.identity
@@ -169,6 +192,19 @@ impl fmt::Debug for BaseUrl {
 /// commonly take 8,000 (RFC 9110 §4.1 asks for as many).
 const LONGEST_PATH: usize = 60 * 1024;
 
+/// Takes an absolute URL apart into its origin, with user info if it has some, and what it asks for there.
+/// `None` for a text that does not begin as one.
+pub(crate) fn absolute(given: &str) -> Option<Result<(BaseUrl, Target)>> {
+    let scheme = ["http://", "https://"].into_iter().find(|scheme| {
+        given.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    })?;
+    let end = given[scheme.len()..].find(['/', '?', '#']);
+    let (origin, target) = given.split_at(end.map_or(given.len(), |end| scheme.len() + end));
+    let origin = BaseUrl::parse(origin)
+        .map_err(|why| Error::of_option(Status::Argument, "path", format!("path {why}")));
+    Some(origin.and_then(|origin| Ok((origin, Target::parse(target)?))))
+}
+
 /// What a request asks for below a base: path and query, as given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
@@ -189,15 +225,6 @@ impl Target {
             Some(at) => given.split_at(at),
             None => (given, ""),
         };
-        for scheme in ["http://", "https://"] {
-            if path.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) {
-                return fail(format!(
-                    "path `{}` is an absolute URL: it is asked of this client's endpoints, so write \
-                     the path below their base URL",
-                    redacted(path)
-                ));
-            }
-        }
         if let Some(c) = given.chars().find(|c| *c != '?' && !is_path_char(*c)) {
             return fail(match c {
                 '#' => format!("path `{}` has a fragment, which is never sent", redacted(path)),
@@ -298,8 +325,6 @@ mod tests {
             "/`a`",
             "/q?a b",
             "/q?\u{e9}",
-            "http://x/y",
-            "HTTPS://x",
         ] {
             let error = Target::parse(path).unwrap_err();
             assert_eq!(error.status(), Status::Argument, "{path:?}");

@@ -7,20 +7,24 @@ use super::call_headers::CallHeaders;
 use super::call_setters::call_setters;
 use super::callbacks::Callbacks;
 use super::endpoint::Endpoint;
+use super::environment::Environment;
 use super::error::{Error, Result};
 use super::event::Event;
 use super::headers;
 use super::log;
+use super::no_proxy::NoProxy;
 use super::options::{self, Applied};
 use super::preset;
+use super::proxy::Proxy;
+use super::proxy_roster::ProxyRoster;
 use super::response::Response;
 use super::roster::Roster;
 use super::settings::{CallSettings, ClientSettings, Selection, TlsRoots};
 use super::shared::{Calls, Forks, Shared};
 use super::status::Status;
 use crate::decide::{
-    Advice, Backoff, BreakerSettings, PoolSettings, StatusSet, Verdict, WeightStrategy,
-    WhenNoneEligible,
+    Advice, Backoff, BreakerSettings, Kind, PoolSettings, ProxyFault, Scheme, StatusSet, Verdict,
+    WeightStrategy, WhenNoneEligible,
 };
 use crate::sys::{Clock, Rng, SystemClock};
 use crate::transport::{
@@ -28,6 +32,7 @@ use crate::transport::{
 };
 use http::HeaderMap;
 use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +56,7 @@ use std::time::Duration;
 #[must_use = "a builder does nothing until it builds"]
 pub struct ClientBuilder {
     endpoints: Vec<Endpoint>,
+    proxies: Vec<Proxy>,
     headers: HeaderMap,
     roots_pem: Vec<Vec<u8>>,
     identity: Option<Identity>,
@@ -67,6 +73,7 @@ impl ClientBuilder {
     pub(crate) fn new() -> Self {
         ClientBuilder {
             endpoints: Vec::new(),
+            proxies: Vec::new(),
             headers: HeaderMap::new(),
             roots_pem: Vec::new(),
             identity: None,
@@ -93,6 +100,87 @@ impl ClientBuilder {
     /// Adds an endpoint.
     pub fn endpoint(mut self, endpoint: Endpoint) -> Self {
         self.add_endpoint(endpoint);
+        self
+    }
+
+    /// Adds a proxy. With at least one, every request goes through one of them, drawn by weight.
+    ///
+    /// A client that has proxies and no endpoints takes absolute URLs: the origin of each is that call's
+    /// one endpoint, and what is learned of it is kept for the 1,024 used last (ruling R16).
+    pub fn proxy(mut self, proxy: Proxy) -> Self {
+        self.add_proxy(proxy);
+        self
+    }
+
+    /// Adds proxies: a comma-separated list of URLs, in which the word `direct` stands for going straight
+    /// to the endpoint; see [`Proxy`]. Option `proxies`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Url`] for an entry that is no proxy.
+    pub fn proxies(self, list: &str) -> Self {
+        self.with(|builder| builder.add_proxies(list))
+    }
+
+    /// Hosts that are reached straight, without a proxy, with the meaning that curl gives to `NO_PROXY`: names
+    /// with all below them, addresses, networks as `10.0.0.0/8`, each with a port where it is meant, `*`; at
+    /// commas or blanks. What it names goes straight and never through a proxy. Option `no_proxy`.
+    ///
+    /// An entry that is none is told in the log, and matches nothing.
+    ///
+    /// # Default
+    ///
+    /// None.
+    pub fn no_proxy(self, list: &str) -> Self {
+        self.set("no_proxy", list)
+    }
+
+    /// Whether the environment is asked for proxies where none are listed, with the meaning that curl gives
+    /// to its variables: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, of which all but the
+    /// first may be written in capitals. A target whose scheme has no variable is reached straight. A
+    /// [`no_proxy`](ClientBuilder::no_proxy) of the client's own takes the place of the variable. Option
+    /// `proxy_from_env`.
+    ///
+    /// # Default
+    ///
+    /// Off: a library that looks into the environment by itself sends requests where nobody expects.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Url`] from [`build`](ClientBuilder::build) where a variable names no proxy.
+    pub fn proxy_from_env(mut self, ask: bool) -> Self {
+        self.client.proxy_from_env = ask;
+        self
+    }
+
+    /// When a proxy that failed in this way is left alone, and for how long. Options `proxy_threshold`,
+    /// `proxy_threshold_body`, `proxy_base_delay`, `proxy_max_delay` set the same for all ways at once.
+    ///
+    /// No number fits every service (seed 004): a proxy beside the program may be asked again after a
+    /// second, one that is paid by the request after minutes.
+    ///
+    /// # Default
+    ///
+    /// After 1 failure to be reached or to lead on, and after 3 bodies in a row that stalled or broke
+    /// off, for 30 s, which doubles with each further failure up to 1 h, without jitter. Each kind of
+    /// failure is counted by itself, and a whole answer from behind the proxy ends all counts.
+    ///
+    /// ```
+    /// use anyhost::{BreakerSettings, Client, ProxyFault};
+    /// use std::time::Duration;
+    ///
+    /// // Refused connections cool it for 5 s, each time, and not longer from time to time.
+    /// let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+    /// let steady = BreakerSettings::new(1, 5 * second, minute, false)?.with_growth(1);
+    /// let client = Client::builder()
+    ///     .base_urls("https://api.example.com")
+    ///     .proxies("http://near.example:3128, http://far.example:3128")
+    ///     .proxy_cooldown(ProxyFault::Connect, steady)
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn proxy_cooldown(mut self, fault: ProxyFault, settings: BreakerSettings) -> Self {
+        self.client.proxy_cooldowns[fault as usize] = Some(settings);
         self
     }
 
@@ -403,23 +491,36 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// The first mistake made before; [`Status::Config`] without an endpoint;
-    /// [`Status::Duplicate`] for two endpoints that are one after normalising, or one label twice;
+    /// The first mistake made before; [`Status::Config`] without an endpoint and without a proxy;
+    /// [`Status::Duplicate`] for two members that are one after normalising, or one label twice;
     /// [`Status::Downgrade`] for https beside http; [`Status::TlsMaterial`] where there is nothing
     /// to verify a certificate with.
-    pub fn build(self) -> Result<Client> {
+    pub fn build(mut self) -> Result<Client> {
         if let Some(mistake) = self.mistake {
             return Err(mistake);
         }
         check_backoff(&self.call)?;
         let settings = pool_settings(&self.client)?;
-        let roster = Roster::new(self.endpoints, &self.client)?;
+        let proxy_settings = proxy_pool_settings(&self.client)?;
+        if self.client.proxy_from_env && self.proxies.is_empty() {
+            self.proxies = from_environment(&Environment::of_process(), &mut self.client)?;
+        }
+        for entry in self.client.no_proxy.ignored() {
+            log::ignored("no_proxy", entry);
+        }
+        let proxies = ProxyRoster::new(self.proxies, &self.client)?;
+        let roams = self.endpoints.is_empty() && !proxies.is_empty();
+        let roster = match roams {
+            true => Roster::none(),
+            false => Roster::new(self.endpoints, &self.client)?,
+        };
+        check_labels(roster.labels(), proxies.labels())?;
         let clock: Arc<dyn Clock> = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
         let transport = match self.transport {
             Some(transport) => transport,
             None => transport(&self.client, self.roots_pem, self.identity, self.lookup),
         };
-        if roster.has_https() {
+        if roster.has_https() || proxies.has_https() {
             require_tls(&*transport)?;
         }
 
@@ -429,7 +530,10 @@ impl ClientBuilder {
 
         let now = clock.now();
         let rng = self.client.seed.map_or_else(Rng::random, Rng::seeded);
-        let state = roster.into_state(settings, rng, now);
+        let mut state = roster.into_state(settings, rng, now);
+        if !proxies.is_empty() {
+            proxies.install(&mut state, proxy_settings, now, &mut Vec::new());
+        }
 
         let mut headers = self.headers;
         for (name, value) in &mut headers {
@@ -443,6 +547,7 @@ impl ClientBuilder {
                 headers,
                 client: self.client,
                 call: self.call,
+                roams,
                 state: Mutex::new(state),
                 clock,
                 transport,
@@ -458,6 +563,7 @@ impl ClientBuilder {
         match options::set_client(&mut self.client, &mut self.call, option, value)? {
             Applied::Done => Ok(()),
             Applied::BaseUrls => self.add_base_urls(value),
+            Applied::Proxies => self.add_proxies(value),
         }
     }
 
@@ -473,6 +579,10 @@ impl ClientBuilder {
 
     pub(crate) fn add_endpoint(&mut self, endpoint: Endpoint) {
         self.endpoints.push(endpoint);
+    }
+
+    pub(crate) fn add_proxy(&mut self, proxy: Proxy) {
+        self.proxies.push(proxy);
     }
 
     /// The endpoint of this label, or of this base URL as it was given.
@@ -513,6 +623,13 @@ impl ClientBuilder {
                 Error::of_option(Status::Url, "base_urls", format!("option `base_urls`: {why}"))
             })?;
             self.endpoints.push(Endpoint::of(base));
+        }
+        Ok(())
+    }
+
+    fn add_proxies(&mut self, list: &str) -> Result<()> {
+        for entry in split_base_urls(list) {
+            self.proxies.push(Proxy::new(entry)?);
         }
         Ok(())
     }
@@ -566,12 +683,76 @@ fn pool_settings(client: &ClientSettings) -> Result<PoolSettings> {
             })?,
     };
     Ok(PoolSettings {
+        kind: Kind::Endpoint,
+        faults: [None; ProxyFault::ALL.len()],
         breaker: client.breaker.then_some(breaker),
         strategy,
         weighted: client.selection == Selection::Weighted,
         honor_retry_after: client.honor_retry_after,
         budget: client.retry_budget,
     })
+}
+
+/// The proxies that the environment names, each for the targets its variable is about.
+fn from_environment(
+    environment: &Environment<'_>,
+    client: &mut ClientSettings,
+) -> Result<Vec<Proxy>> {
+    let named = environment
+        .proxies()
+        .map_err(|why| Error::of_option(Status::Url, "proxy_from_env", why))?;
+    if client.no_proxy == NoProxy::default() {
+        client.no_proxy = named.no_proxy;
+    }
+    Ok(match (named.http, named.https) {
+        (None, None) => Vec::new(),
+        (http, https) if http == https => vec![Proxy::at(http)],
+        (http, https) => {
+            let of = |url, scheme| Proxy { only: Some(scheme), ..Proxy::at(url) };
+            vec![of(http, Scheme::Http), of(https, Scheme::Https)]
+        }
+    })
+}
+
+/// What the pool of proxies is told: the same machine, by other numbers.
+pub(super) fn proxy_pool_settings(client: &ClientSettings) -> Result<PoolSettings> {
+    let of = |fault: ProxyFault, threshold: u32| match client.proxy_cooldowns[fault as usize] {
+        Some(settings) => Ok(settings),
+        None => {
+            BreakerSettings::new(threshold, client.proxy_base_delay, client.proxy_max_delay, false)
+                .map_err(|why| {
+                    let why = format!("cooldown of proxies: {why}");
+                    Error::of_option(Status::Config, "proxy_base_delay", why)
+                })
+        }
+    };
+    let connect = of(ProxyFault::Connect, client.proxy_threshold)?;
+    let tunnel = of(ProxyFault::Tunnel, client.proxy_threshold)?;
+    let body = of(ProxyFault::Body, client.proxy_threshold_body)?;
+    Ok(PoolSettings {
+        kind: Kind::Proxy,
+        breaker: Some(connect),
+        faults: [Some(connect), Some(tunnel), Some(body)],
+        weighted: true,
+        honor_retry_after: false,
+        budget: None,
+        ..pool_settings(client)?
+    })
+}
+
+/// One label names one member.
+pub(super) fn check_labels<'a>(
+    endpoints: impl Iterator<Item = &'a str>,
+    mut proxies: impl Iterator<Item = &'a str>,
+) -> Result<()> {
+    let endpoints: HashSet<&str> = endpoints.collect();
+    match proxies.find(|label| endpoints.contains(label)) {
+        Some(label) => {
+            let why = format!("an endpoint and a proxy have the label `{label}`");
+            Err(Error::of_option(Status::Duplicate, "label", why))
+        }
+        None => Ok(()),
+    }
 }
 
 fn transport(
@@ -611,6 +792,7 @@ impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
             .field("endpoints", &self.endpoints)
+            .field("proxies", &self.proxies)
             .field("client_cert", &self.identity.is_some())
             .field("client", &self.client)
             .field("call", &self.call)

@@ -45,12 +45,7 @@ impl Endpoint {
     }
 
     pub(crate) fn of(base: BaseUrl) -> Self {
-        let mut headers = HeaderMap::new();
-        if let Some(basic) = base.basic_auth() {
-            let (name, value) = headers::parse(b"authorization", basic.as_bytes(), true)
-                .expect("base64 is a header value");
-            headers.insert(name, value);
-        }
+        let headers = basic_auth(&base);
         Endpoint { base, label: None, priority: None, weight: None, headers, server_name: None }
     }
 
@@ -157,6 +152,17 @@ impl Endpoint {
         self.headers.append(name, value);
         Ok(())
     }
+}
+
+/// What the user info of a URL stands for, as the header that says it.
+pub(crate) fn basic_auth(url: &BaseUrl) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Some(basic) = url.basic_auth() {
+        let (name, value) = headers::parse(b"authorization", basic.as_bytes(), true)
+            .expect("base64 is a header value");
+        headers.insert(name, value);
+    }
+    headers
 }
 
 /// Shows no user info and no header.

@@ -3,7 +3,7 @@
 use super::attempt::Attempt;
 use super::response::Response;
 use super::status::Status;
-use crate::decide::{Delivery, Phase, Reason, Refused, State};
+use crate::decide::{Delivery, Kind, Phase, Reason, Refused, State};
 use std::fmt;
 use std::time::Duration;
 
@@ -32,11 +32,13 @@ struct Inner {
     answer: Option<Response>,
 }
 
-/// Why an endpoint may not be tried now.
+/// Why an endpoint, or a proxy, may not be tried now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
+    /// What it is.
+    pub kind: Kind,
     /// Its label.
-    pub endpoint: String,
+    pub label: String,
     /// Its state.
     pub state: State,
     /// Why it is in it.
@@ -116,9 +118,10 @@ impl Error {
         let mut error = Error::of_call(Status::NoEndpoint, attempts);
         let mut text = Status::NoEndpoint.text().to_owned();
         for (i, refusal) in refused.iter().enumerate() {
-            let Refusal { endpoint, state, reason, wait } = refusal;
+            let Refusal { kind, label, state, reason, wait } = refusal;
             text.push_str(if i == 0 { ": " } else { ", " });
-            text.push_str(&format!("{endpoint} is {} ({}", state.name(), reason.words()));
+            text.push_str(if *kind == Kind::Proxy { "proxy " } else { "" });
+            text.push_str(&format!("{label} is {} ({}", state.name(), reason.words()));
             if !wait.is_zero() {
                 text.push_str(&format!(", {} ms left", wait.as_millis()));
             }
@@ -189,7 +192,7 @@ impl Error {
         shortest.min().or_else(|| self.last().and_then(Attempt::retry_after))
     }
 
-    /// Of [`Status::NoEndpoint`]: why each endpoint may not be tried now.
+    /// Of [`Status::NoEndpoint`]: why each endpoint and each proxy that may not be tried now may not be.
     pub fn refused(&self) -> &[Refusal] {
         &self.0.refused
     }
@@ -213,6 +216,9 @@ fn sentence(status: Status, attempts: &[Attempt], last: &Attempt) -> String {
         last.phase().words(),
         last.endpoint()
     );
+    if let Some(proxy) = last.proxy() {
+        text.push_str(&format!(" through {proxy}"));
+    }
     if !last.message().is_empty() {
         text.push_str(&format!(" ({})", last.message()));
     }

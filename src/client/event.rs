@@ -14,11 +14,11 @@ pub enum EventKind {
     AttemptStarted = 1,
     /// [`Event::attempt`] is over.
     AttemptEnded = 2,
-    /// [`Event::endpoint`] went over from [`Event::old_state`] to [`Event::new_state`].
+    /// [`Event::endpoint`], or [`Event::proxy`], went over from [`Event::old_state`] to [`Event::new_state`].
     StateChanged = 3,
-    /// The weight of [`Event::endpoint`] went from [`Event::old_weight`] to [`Event::new_weight`].
+    /// The weight of [`Event::endpoint`], or of [`Event::proxy`], went from [`Event::old_weight`] to [`Event::new_weight`].
     WeightChanged = 4,
-    /// The list of endpoints was replaced.
+    /// A list of members was replaced.
     PoolUpdated = 5,
     /// [`Event::endpoint`] is preferred for [`Event::wait`].
     HoldSet = 6,
@@ -95,6 +95,7 @@ pub struct Event<'a> {
     pub(crate) kind: EventKind,
     pub(crate) call: u64,
     pub(crate) endpoint: Option<&'a str>,
+    pub(crate) proxy: Option<&'a str>,
     pub(crate) attempt: Option<&'a Attempt>,
     pub(crate) wait: Duration,
     pub(crate) states: Option<(State, State)>,
@@ -109,6 +110,7 @@ impl<'a> Event<'a> {
             kind,
             call,
             endpoint: None,
+            proxy: None,
             attempt: None,
             wait: Duration::ZERO,
             states: None,
@@ -133,6 +135,12 @@ impl<'a> Event<'a> {
         self.endpoint
     }
 
+    /// The label of the proxy it is about, or that the attempt goes through; `None` where it goes straight to
+    /// its endpoint.
+    pub fn proxy(&self) -> Option<&'a str> {
+        self.proxy
+    }
+
     /// The attempt it is about.
     pub fn attempt(&self) -> Option<&'a Attempt> {
         self.attempt
@@ -143,22 +151,22 @@ impl<'a> Event<'a> {
         self.wait
     }
 
-    /// The state the endpoint was in.
+    /// The state the member was in.
     pub fn old_state(&self) -> Option<State> {
         self.states.map(|(old, _)| old)
     }
 
-    /// The state the endpoint is in.
+    /// The state the member is in.
     pub fn new_state(&self) -> Option<State> {
         self.states.map(|(_, new)| new)
     }
 
-    /// The weight the endpoint had; 0 where it is no matter of weights.
+    /// The weight the member had; 0 where it is no matter of weights.
     pub fn old_weight(&self) -> u32 {
         self.weights.0
     }
 
-    /// The weight the endpoint has; 0 where it is no matter of weights.
+    /// The weight the member has; 0 where it is no matter of weights.
     pub fn new_weight(&self) -> u32 {
         self.weights.1
     }
@@ -177,7 +185,7 @@ impl<'a> Event<'a> {
 /// One line, fit for a log.
 impl fmt::Display for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let endpoint = self.endpoint.unwrap_or("-");
+        let endpoint = self.endpoint.or(self.proxy).unwrap_or("-");
         match (self.kind, self.attempt) {
             (EventKind::Failover, Some(failed)) => {
                 write!(f, "{} not answering, using {endpoint}", failed.endpoint())
@@ -201,9 +209,12 @@ impl fmt::Display for Event<'_> {
             }
             (EventKind::ForkNoticed, _) => f.write_str("the process was forked: new connections"),
             (EventKind::AllAtMinimum, _) => f.write_str("all endpoints are at their least weight"),
-            (EventKind::PoolUpdated, _) => f.write_str("the list of endpoints was replaced"),
+            (EventKind::PoolUpdated, _) => f.write_str("a list of members was replaced"),
             (EventKind::HoldEnded, _) => write!(f, "{endpoint} is no longer preferred"),
-            (kind, _) => write!(f, "call {} {} at {endpoint}", self.call, kind.name()),
+            (kind, _) => {
+                write!(f, "call {} {} at {endpoint}", self.call, kind.name())?;
+                self.proxy.map_or(Ok(()), |proxy| write!(f, " through {proxy}"))
+            }
         }
     }
 }

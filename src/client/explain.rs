@@ -3,7 +3,7 @@
 use super::attempt::Attempt;
 use super::error::{Error, Refusal};
 use super::status::Status;
-use crate::decide::{Delivery, Phase, Reason};
+use crate::decide::{Delivery, Kind, Phase, Reason};
 use std::fmt::Write;
 
 impl Error {
@@ -52,8 +52,9 @@ impl Error {
         if !self.refused().is_empty() {
             writeln!(out, "not tried:")?;
         }
-        for Refusal { endpoint, state, reason, wait } in self.refused() {
-            write!(out, "  {endpoint} is {}: {}", state.name(), reason.words())?;
+        for Refusal { kind, label, state, reason, wait } in self.refused() {
+            let kind = if *kind == Kind::Proxy { "proxy " } else { "" };
+            write!(out, "  {kind}{label} is {}: {}", state.name(), reason.words())?;
             if !wait.is_zero() {
                 write!(out, ", {} ms left", wait.as_millis())?;
             }
@@ -214,7 +215,8 @@ mod tests {
     #[test]
     fn who_may_not_be_tried_is_told_with_the_wait() {
         let refusal = Refusal {
-            endpoint: "https://a.example".to_owned(),
+            kind: Kind::Endpoint,
+            label: "https://a.example".to_owned(),
             state: crate::decide::State::Cooling,
             reason: Reason::Refused,
             wait: Duration::from_millis(1500),

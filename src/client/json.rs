@@ -63,7 +63,7 @@ fn document(fields: impl FnOnce(&mut Object<'_>)) -> String {
 fn member(object: &mut Object<'_>, member: &Member) {
     object.text("label", member.label());
     object.text("url", member.url());
-    object.text("kind", "endpoint");
+    object.text("kind", member.kind().name());
     object.text("state", member.state().name());
     object.text("reason", member.reason().name());
     object.text("phase", member.phase().name());
@@ -98,7 +98,7 @@ fn transition(object: &mut Object<'_>, it: &Transition) {
 fn attempt(object: &mut Object<'_>, attempt: &Attempt) {
     object.plain("number", attempt.number());
     object.text("endpoint", attempt.endpoint());
-    object.text_if_any("proxy", None);
+    object.text_if_any("proxy", attempt.proxy());
     object.text("phase", attempt.phase().name());
     object.text("reason", attempt.reason().name());
     object.text("delivery", attempt.delivery().name());
@@ -116,7 +116,7 @@ fn attempt(object: &mut Object<'_>, attempt: &Attempt) {
 }
 
 fn refusal(object: &mut Object<'_>, refusal: &Refusal) {
-    object.text("endpoint", &refusal.endpoint);
+    object.text(refusal.kind.name(), &refusal.label);
     object.text("state", refusal.state.name());
     object.text("reason", refusal.reason.name());
     object.plain("wait_ms", wait_ms(Some(refusal.wait)));

@@ -14,6 +14,11 @@ pub(crate) fn enabled() -> bool {
     log::max_level() != log::LevelFilter::Off
 }
 
+/// A part of an option means nothing.
+pub(crate) fn ignored(option: &str, part: &str) {
+    log::warn!(target: POOL, "option `{option}`: `{}` is ignored", part.escape_debug());
+}
+
 pub(crate) fn write(event: &Event<'_>) {
     let (target, level) = place(event);
     log::log!(target: target, level, "{event}");

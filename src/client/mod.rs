@@ -13,22 +13,23 @@ mod cancel;
 mod config;
 mod endpoint;
 mod env_options;
-// Used once a client can have proxies.
-#[allow(dead_code)]
 mod environment;
 mod error;
 mod event;
+mod exchange;
 mod explain;
 mod foreign;
 mod headers;
 mod json;
 mod log;
-#[allow(dead_code)]
 mod no_proxy;
 mod options;
+mod origins;
 mod preset;
 mod progress;
 mod prometheus;
+mod proxy;
+mod proxy_roster;
 mod publish;
 mod redirect;
 mod request;
@@ -41,6 +42,7 @@ mod snapshot;
 mod snapshot_text;
 mod status;
 mod stream;
+mod update;
 
 pub use attempt::Attempt;
 pub use base_url::split_base_urls;
@@ -53,6 +55,7 @@ pub use error::{Error, Refusal, Result};
 pub use event::{Event, EventKind};
 pub use options::{OptionSpec, options};
 pub use prometheus::prometheus;
+pub use proxy::Proxy;
 pub use request::{Request, RequestBuilder};
 pub use response::Response;
 pub use settings::{Selection, TlsRoots};
@@ -62,7 +65,6 @@ pub use stream::{BodyReader, Stream};
 
 use crate::decide::{self, EndpointId};
 use publish::Publisher;
-use roster::Roster;
 use shared::Shared;
 use std::fmt;
 use std::sync::Arc;
@@ -163,13 +165,13 @@ impl Client {
         run::stream(&self.shared, request)
     }
 
-    /// Sends a request of the caller's own to one endpoint, once, whatever its state: a health check.
-    /// A good answer is as good as a probe and closes the circuit; a failure counts as one. What is
-    /// disabled stays disabled.
+    /// Sends a request of the caller's own to one endpoint, or through one proxy, once, whatever its state:
+    /// a health check. A good answer is as good as a probe and closes the circuit; a failure counts as
+    /// one. What is disabled stays disabled.
     ///
     /// # Errors
     ///
-    /// [`Status::NotFound`] where no endpoint has this label or URL; those of a call.
+    /// [`Status::NotFound`] where no member has this label or URL; those of a call.
     pub fn health_check(&self, key: &str, request: &mut Request) -> Result<Response> {
         let id = self.shared.state.lock().find(key).ok_or_else(|| unknown(key))?;
         run::run(&self.shared, request, Some(id))
@@ -189,39 +191,12 @@ impl Client {
         self.shared.transport.drop_idle();
     }
 
-    /// The endpoints as they are now.
+    /// The endpoints and the proxies as they are now.
     pub fn snapshot(&self) -> Snapshot {
         snapshot::snapshot(&self.shared)
     }
 
-    /// Replaces the list of endpoints at once (ruling R22). Those that stay keep their live weight
-    /// and state, under the new priority and maximum; calls under way start nothing on those taken
-    /// out. A mistake in the list changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// As [`ClientBuilder::build`] for its endpoints.
-    pub fn update(&self, endpoints: impl IntoIterator<Item = Endpoint>) -> Result<()> {
-        let roster = Roster::new(endpoints.into_iter().collect(), &self.shared.client)?;
-        if roster.has_https() {
-            builder::require_tls(&*self.shared.transport)?;
-        }
-        let now = self.shared.clock.now();
-        let mut events = Vec::new();
-        let gone: Vec<EndpointId> = {
-            let state = &mut *self.shared.state.lock();
-            let before: Vec<EndpointId> = state.members.keys().copied().collect();
-            roster.install(state, now, &mut events);
-            before.into_iter().filter(|id| !state.members.contains_key(id)).collect()
-        };
-        for id in gone {
-            self.shared.transport.forget(id.0);
-        }
-        Publisher::outside(&self.shared).publish(&mut events, &[]);
-        Ok(())
-    }
-
-    /// Takes an endpoint out of service until it is enabled again, for the reason given. `key` is its
+    /// Takes an endpoint, or a proxy, out of service until it is enabled again, for the reason given. `key` is its
     /// label, or its URL as it was given.
     ///
     /// # Errors
@@ -232,7 +207,8 @@ impl Client {
         self.change(key, |state, id, events| state.pool.disable(id, why, now, events))
     }
 
-    /// Puts an endpoint back into service. With a breaker its first request is a probe.
+    /// Puts an endpoint, or a proxy, back into service. The first request to a proxy, and with a breaker to
+    /// an endpoint, is a probe.
     ///
     /// # Errors
     ///
@@ -242,14 +218,15 @@ impl Client {
         self.change(key, |state, id, events| state.pool.enable(id, now, events))
     }
 
-    /// Sets the live and the maximum weight of an endpoint; 0 = `weight_max`.
+    /// Sets the live and the maximum weight of an endpoint, or of a proxy; 0 = `weight_max`.
     ///
     /// # Errors
     ///
     /// [`Status::NotFound`]; [`Status::Range`] for a weight outside `weight_min` to `weight_max`.
     pub fn set_weight(&self, key: &str, weight: u32) -> Result<()> {
         let given = (weight > 0).then_some(weight);
-        let weight = roster::weight(given, &base_url::redacted(key), &self.shared.client)?;
+        let weight =
+            roster::weight(given, "member", &base_url::redacted(key), &self.shared.client)?;
         self.change(key, |state, id, events| state.pool.set_weight(id, weight, events))
     }
 
@@ -269,17 +246,23 @@ impl Client {
 }
 
 fn unknown(key: &str) -> Error {
-    let why = format!("there is no endpoint `{}`", base_url::redacted(key).escape_debug());
+    let why = format!("there is no member `{}`", base_url::redacted(key).escape_debug());
     Error::of_option(Status::NotFound, "key", why)
 }
 
-/// Shows the endpoints, without user info.
+/// Shows the endpoints and the proxies, without user info.
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bases: Vec<_> =
-            self.shared.state.lock().members.values().map(|member| member.base.clone()).collect();
+        let (bases, proxies): (Vec<_>, Vec<_>) = {
+            let state = self.shared.state.lock();
+            let proxies = state.proxies.values().map(|proxy| proxy.shown()).collect();
+            (state.members.values().map(|member| member.base.clone()).collect(), proxies)
+        };
         let mut shown = f.debug_struct("Client");
         shown.field("endpoints", &bases);
+        if !proxies.is_empty() {
+            shown.field("proxies", &proxies);
+        }
         if !self.shared.client.tls_verify {
             shown.field("tls_verify", &false);
         }

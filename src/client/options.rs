@@ -4,6 +4,7 @@
 //! and how its text is read. The typed methods of the builders set the same fields.
 
 use super::error::{Error, Result};
+use super::no_proxy::NoProxy;
 use super::settings::{CallSettings, ClientSettings, Selection, TlsRoots};
 use super::status::Status;
 use crate::decide::{
@@ -33,6 +34,8 @@ pub struct OptionSpec {
 enum Read {
     /// Base URLs are endpoints, not a setting.
     BaseUrls,
+    /// Nor are proxies.
+    Proxies,
     Client(fn(&mut ClientSettings, &str) -> Result<(), String>),
     Call(fn(&mut CallSettings, &str) -> Result<(), String>),
 }
@@ -68,6 +71,7 @@ pub fn options() -> &'static [OptionSpec] {
 pub(crate) enum Applied {
     Done,
     BaseUrls,
+    Proxies,
 }
 
 /// Sets an option of a client.
@@ -80,6 +84,7 @@ pub(crate) fn set_client(
     let option = find(name)?;
     let read = match option.read {
         Read::BaseUrls => return Ok(Applied::BaseUrls),
+        Read::Proxies => return Ok(Applied::Proxies),
         Read::Client(read) => read(client, text),
         Read::Call(read) => read(call, text),
     };
@@ -90,7 +95,7 @@ pub(crate) fn set_client(
 pub(crate) fn set_call(call: &mut CallSettings, name: &str, text: &str) -> Result<()> {
     match find(name)?.read {
         Read::Call(read) => read(call, text).map_err(|why| invalid(name, why)),
-        Read::BaseUrls | Read::Client(_) => Err(invalid(
+        Read::BaseUrls | Read::Proxies | Read::Client(_) => Err(invalid(
             name,
             "it belongs to a client as a whole, and cannot be set for one request",
         )),
@@ -331,7 +336,7 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "when_none_eligible",
         default: "fail_fast",
-        help: "what a call does when every circuit is open: fail_fast, or try_nearest",
+        help: "what a call does when every circuit is open or proxy cools: fail_fast, or try_nearest",
         read: Read::Client(|client, text| {
             client.when_none_eligible = match text.trim() {
                 "fail_fast" => WhenNoneEligible::FailFast,
@@ -428,6 +433,66 @@ const OPTIONS: &[OptionSpec] = &[
         help: "largest body of an answer, in bytes",
         read: Read::Call(|call, text| {
             call.max_body = parse_size(text).map_err(text_of)?;
+            Ok(())
+        }),
+    },
+    OptionSpec {
+        name: "proxies",
+        default: "",
+        help: "comma-separated proxies, drawn by weight; direct = going straight is one of the ways",
+        read: Read::Proxies,
+    },
+    OptionSpec {
+        name: "no_proxy",
+        default: "",
+        help: "hosts that are reached straight, as in NO_PROXY: names, addresses, networks, ports, *",
+        read: Read::Client(|client, text| {
+            client.no_proxy = NoProxy::parse(text);
+            Ok(())
+        }),
+    },
+    OptionSpec {
+        name: "proxy_from_env",
+        default: "off",
+        help: "take proxies from the environment, where none are listed",
+        read: Read::Client(|client, text| {
+            client.proxy_from_env = parse_flag(text).map_err(text_of)?;
+            Ok(())
+        }),
+    },
+    OptionSpec {
+        name: "proxy_threshold",
+        default: "1",
+        help: "failures in a row to reach a proxy, or to be led on by it, before it cools",
+        read: Read::Client(|client, text| {
+            client.proxy_threshold = number(text)?;
+            Ok(())
+        }),
+    },
+    OptionSpec {
+        name: "proxy_threshold_body",
+        default: "3",
+        help: "slow or broken bodies in a row before a proxy cools",
+        read: Read::Client(|client, text| {
+            client.proxy_threshold_body = number(text)?;
+            Ok(())
+        }),
+    },
+    OptionSpec {
+        name: "proxy_base_delay",
+        default: "30s",
+        help: "how long a proxy cools after one failure; it doubles with each further one",
+        read: Read::Client(|client, text| {
+            client.proxy_base_delay = parse_duration(text).map_err(text_of)?;
+            Ok(())
+        }),
+    },
+    OptionSpec {
+        name: "proxy_max_delay",
+        default: "1h",
+        help: "the longest a proxy cools",
+        read: Read::Client(|client, text| {
+            client.proxy_max_delay = parse_duration(text).map_err(text_of)?;
             Ok(())
         }),
     },
@@ -563,6 +628,13 @@ mod tests {
             weight_divisor: 9,
             weight_strategy: None,
             honor_retry_after: false,
+            no_proxy: NoProxy::parse("x"),
+            proxy_from_env: true,
+            proxy_threshold: 9,
+            proxy_threshold_body: 9,
+            proxy_base_delay: std::time::Duration::ZERO,
+            proxy_max_delay: std::time::Duration::ZERO,
+            proxy_cooldowns: Default::default(),
             retry_budget: BudgetSettings::parse("9%").unwrap(),
             hold_for: std::time::Duration::ZERO,
             failure_statuses: crate::decide::StatusSet::EMPTY,

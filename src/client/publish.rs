@@ -38,13 +38,14 @@ impl<'a> Publisher<'a> {
         self.tell(self.event(EventKind::ForkNoticed));
     }
 
-    pub(crate) fn attempt_started(&self, label: &str) {
-        self.tell(Event { endpoint: Some(label), ..self.event(EventKind::AttemptStarted) });
+    pub(crate) fn attempt_started(&self, label: &str, proxy: Option<&str>) {
+        self.tell(Event { endpoint: Some(label), proxy, ..self.event(EventKind::AttemptStarted) });
     }
 
     pub(crate) fn attempt_ended(&self, attempt: &Attempt) {
         self.tell(Event {
             endpoint: Some(attempt.endpoint()),
+            proxy: attempt.proxy(),
             attempt: Some(attempt),
             reason: attempt.reason(),
             phase: attempt.phase(),
@@ -55,6 +56,7 @@ impl<'a> Publisher<'a> {
     pub(crate) fn call_ended(&self, last: Option<&Attempt>, elapsed: Duration) {
         self.tell(Event {
             endpoint: last.map(Attempt::endpoint),
+            proxy: last.and_then(Attempt::proxy),
             attempt: last,
             wait: elapsed,
             ..self.event(EventKind::CallEnded)
@@ -113,7 +115,12 @@ impl<'a> Publisher<'a> {
     fn tell_of(&self, endpoint: EndpointId, event: Event<'_>) {
         // One taken out of the list in the meantime has no name any more.
         let member = self.member(endpoint);
-        self.tell(Event { endpoint: member.as_deref().map(|member| &*member.label), ..event });
+        let proxy = self.client.state.lock().proxies.get(&endpoint).cloned();
+        self.tell(Event {
+            endpoint: member.as_deref().map(|member| &*member.label),
+            proxy: proxy.as_deref().map(|proxy| &*proxy.label),
+            ..event
+        });
     }
 
     fn member(&self, id: EndpointId) -> Option<Arc<Member>> {

@@ -10,18 +10,19 @@
 //!
 //! Flow: the answer a call ends with → **redirect** → a hop, another, … → the end in `run.rs`.
 
-use super::attempt::Attempt;
+use super::exchange::{Asking, Exchange};
 use super::request::Request;
 use super::response::Response;
-use super::run::{Asking, Of, Run};
+use super::run::{Guard, Run};
 use super::shared::Member;
 use crate::decide::{
-    Call, End, EndpointId, Failure, Redirect, Redirection, Refused, Target, Verdict, is_redirect,
-    redirect,
+    self, Call, End, EndpointId, Failure, Pool, Redirect, Redirection, Refused, Target,
+    is_redirect, redirect,
 };
 use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION};
 use http::{HeaderValue, Method};
 use std::sync::Arc;
+use std::time::Instant;
 use url::Url;
 
 /// The way of a call from an answer onwards, where that answer is a redirect not handed out.
@@ -137,7 +138,10 @@ impl Run<'_> {
     fn endpoint_at(&self, url: &Url, last: &Asked) -> Option<(EndpointId, Arc<Member>)> {
         let origin = origin(url);
         let state = self.client.state.lock();
-        let there = state.members.iter().filter(|(_, member)| member.base.origin() == origin);
+        // Origins that somebody asked for by absolute URLs are not one service (ruling R15).
+        let own = |id: &EndpointId| self.origin.as_ref().is_none_or(|(own, _)| own == id);
+        let there = state.members.iter();
+        let there = there.filter(|(id, member)| own(id) && member.base.origin() == origin);
         // The last of equals is the greatest.
         let (id, member) = there.rev().max_by_key(|(id, member)| {
             let same = last.at.as_ref().is_some_and(|(last, _)| last == *id);
@@ -154,11 +158,15 @@ impl Run<'_> {
         hop: Asked,
         request: &mut Request,
     ) -> End {
-        let clock = &self.client.clock;
-        let Some(limits) = call.limit_hop(clock.now()) else {
-            return End::Error(Failure::Deadline);
-        };
         let (endpoint, label) = self.key(&hop);
+        let reach = match &hop.at {
+            Some((_, member)) => member.reach,
+            None => self.client.client.reach_of(
+                hop.url.scheme() == "https",
+                hop.url.host_str().unwrap_or_default(),
+                hop.url.port_or_known_default().unwrap_or_default(),
+            ),
+        };
         let headers = self.hop_headers(&hop, request);
         let (method, url, body) = (hop.method.clone(), hop.url.to_string(), hop.body);
         let secrets = hop.secrets;
@@ -167,64 +175,65 @@ impl Run<'_> {
         let shown = shown(&hop.url);
         let repeatable = self.settings.resend.permits(method.as_str());
         asked.push(hop);
-        let mut fresh = false;
+        let mut next = self.decide(|pool, now, chance, events| {
+            call.begin_hop(pool, EndpointId(endpoint), reach, now, chance, events)
+        });
         loop {
-            self.start_attempt(&label);
-            let began = clock.now();
+            let ticket = match next {
+                Ok(ticket) => ticket,
+                Err(end) => return end,
+            };
+            let guard = Guard::new(self.client, move |pool, now| {
+                Call::abandon_hop(pool, ticket, now, &mut Vec::new());
+            });
+            let proxy = ticket.proxy();
+            let proxy = proxy.and_then(|id| self.client.state.lock().proxies.get(&id).cloned());
+            if proxy.is_none() && ticket.proxy().is_some() {
+                // Taken out of the list in this instant.
+                return End::Error(Failure::NoEndpoint);
+            }
             let asking = Asking {
                 endpoint,
+                label: &label,
+                proxy: proxy.as_deref(),
                 method: &method,
                 url: &url,
+                shown: &shown,
                 server_name,
                 foreign: !secrets,
                 headers: &headers,
-                body,
-                limits: limits.limits,
-                fresh,
-            };
-            let (mut report, answer) = self.transmit(asking, request);
-            let of = Of {
-                url: shown.clone(),
-                label: label.clone(),
-                head: method == Method::HEAD,
                 coding_by_hand: coding_by_hand(member.as_deref()),
+                body,
+                limits: ticket.limits(),
+                fresh: ticket.fresh,
                 ticket: None,
-                limits: limits.limits,
             };
-            let mut answer = answer.and_then(|answer| self.receive(answer, of, &mut report));
-            let now = clock.now();
-            report.retry_after =
-                answer.as_ref().and_then(|answer| self.asked_wait(&answer.response));
-            let trail = answer.as_ref().and_then(|answer| {
-                self.onward(std::mem::take(&mut asked), request, &answer.response)
-            });
-            let verdict = match &mut answer {
-                Some(answer) if trail.is_none() => {
-                    self.client.callbacks.verdict(&mut answer.response, &self.attempts)
-                }
-                _ => Verdict::Default,
-            };
-            let outcome = call.judge_hop(limits, repeatable, &report, verdict);
-            let mut attempt = Attempt::new(
-                self.attempts.len() as u32 + 1,
-                label.clone(),
-                fresh,
-                &report,
-                &outcome,
-                began.saturating_duration_since(self.started),
-                now.saturating_duration_since(began),
+            let mut exchange = self.exchange(
+                asking,
+                request,
+                |run, request, answer| run.onward(std::mem::take(&mut asked), request, answer),
+                |report, verdict| call.judge_hop(&ticket, repeatable, report, verdict),
             );
-            attempt.hop = true;
-            self.told.attempt_ended(&attempt);
-            self.attempts.push(attempt);
-            if answer.is_some() {
-                (self.answer, self.trail) = (answer, trail);
-            }
-            match call.settle_hop(&report, &outcome, fresh) {
-                Some(end) => return end,
-                None => fresh = true,
-            }
+            exchange.attempt.hop = true;
+            let Exchange { report, outcome, .. } = &exchange;
+            next = guard.settle(|| {
+                self.decide(|pool, now, chance, events| {
+                    call.settle_hop(pool, ticket, report, outcome, now, chance, events)
+                })
+            });
+            self.list(exchange);
         }
+    }
+
+    /// Decides something of a hop under the lock.
+    fn decide<T>(
+        &mut self,
+        decision: impl FnOnce(&mut Pool, Instant, [u64; 2], &mut Vec<decide::Event>) -> T,
+    ) -> T {
+        let now = self.client.clock.now();
+        let state = &mut *self.client.state.lock();
+        let chance = [state.rng.next_u64(), state.rng.next_u64()];
+        decision(&mut state.pool, now, chance, &mut self.events)
     }
 
     /// The transport's key for where a hop goes, and what that is called. Where secrets may not go, a

@@ -1,7 +1,7 @@
 //! A request: what the caller asks for, checked when it is said.
 
 use super::Client;
-use super::base_url::Target;
+use super::base_url::{BaseUrl, Target, absolute};
 use super::body::Body;
 use super::call_setters::call_setters;
 use super::cancel::Cancel;
@@ -36,6 +36,8 @@ use std::time::Duration;
 pub struct Request {
     pub(crate) method: Method,
     pub(crate) target: Target,
+    /// The origin of an absolute URL, for a client without endpoints.
+    pub(crate) origin: Option<BaseUrl>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
     pub(crate) cancel: Option<Cancel>,
@@ -51,6 +53,9 @@ impl Request {
     /// endpoint gets it (ruling R16): a leading slash is added where it is missing, a query may
     /// follow, and everything is sent byte for byte as given.
     ///
+    /// A client that has proxies and no endpoints takes an absolute URL instead. User info in it is Basic
+    /// authentication for that request.
+    ///
     /// # Errors
     ///
     /// [`Status::Argument`] for a method that is none, for CONNECT, and for a path with a fragment,
@@ -63,9 +68,14 @@ impl Request {
         if method == Method::CONNECT {
             return Err(fail("CONNECT asks a proxy for a tunnel, and not a service".to_owned()));
         }
+        let (origin, target) = match absolute(path) {
+            Some(url) => url.map(|(origin, target)| (Some(origin), target))?,
+            None => (None, Target::parse(path)?),
+        };
         Ok(Request {
             method,
-            target: Target::parse(path)?,
+            origin,
+            target,
             headers: HeaderMap::new(),
             body: Body::empty(),
             cancel: None,

@@ -5,12 +5,13 @@ use super::base_url::BaseUrl;
 use super::endpoint::Endpoint;
 use super::error::{Error, Result};
 use super::foreign::Foreign;
+use super::origins::Origins;
 use super::settings::{ClientSettings, Selection};
 use super::shared::{Member, State};
 use super::status::Status;
 use crate::decide::{self, EndpointId, Entry, Pool, PoolSettings, Weight};
 use crate::sys::Rng;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,9 +38,10 @@ impl Roster {
             };
             listed.push(Listed {
                 priority: endpoint.priority.unwrap_or(by_place),
-                weight: weight(endpoint.weight, &label, settings)?,
+                weight: weight(endpoint.weight, "endpoint", &label, settings)?,
                 keep_maximum: endpoint.weight.is_none(),
                 member: Arc::new(Member {
+                    reach: settings.reach(&endpoint.base),
                     base: endpoint.base,
                     label,
                     headers: endpoint.headers,
@@ -48,6 +50,16 @@ impl Roster {
             });
         }
         Ok(Roster(listed))
+    }
+
+    /// Of a client that is asked for absolute URLs.
+    pub(crate) fn none() -> Self {
+        Roster(Vec::new())
+    }
+
+    /// The labels, which no proxy may have as well.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|listed| &*listed.member.label)
     }
 
     pub(crate) fn has_https(&self) -> bool {
@@ -73,6 +85,7 @@ impl Roster {
                     weight: listed.weight,
                     keep_maximum: listed.keep_maximum,
                     origin: listed.member.base.origin().into(),
+                    reach: listed.member.reach,
                 };
                 (entry, (id, listed.member))
             })
@@ -90,6 +103,8 @@ impl Roster {
             members: members.into_iter().collect(),
             next_id,
             foreign: Foreign::default(),
+            proxies: BTreeMap::new(),
+            origins: Origins::default(),
         }
     }
 
@@ -108,10 +123,15 @@ impl Roster {
     }
 }
 
-/// The weight of an endpoint at the start, which is also its most. `of` is what an error calls it.
-pub(crate) fn weight(given: Option<u32>, of: &str, settings: &ClientSettings) -> Result<Weight> {
+/// The weight of a member at the start, which is also its most. `kind` and `of` are what an error calls it.
+pub(crate) fn weight(
+    given: Option<u32>,
+    kind: &str,
+    of: &str,
+    settings: &ClientSettings,
+) -> Result<Weight> {
     let fail = |why: String| {
-        let why = format!("endpoint `{}`: {why}", of.escape_debug());
+        let why = format!("{kind} `{}`: {why}", of.escape_debug());
         Err(Error::of_option(Status::Range, "weight", why))
     };
     let most = given.unwrap_or(settings.weight_max);

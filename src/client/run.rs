@@ -4,33 +4,35 @@
 //! callbacks and keeps lists; every decision is in `decide`, whose [`Call`] it drives.
 
 use super::attempt::Attempt;
-use super::body::Source;
+use super::base_url::BaseUrl;
 use super::builder::check_backoff;
 use super::call_headers::{CallHeaders, lay_over};
 use super::cancel::Interruptible;
+use super::endpoint::basic_auth;
 use super::error::{Error, Result};
+use super::exchange::{Asking, Exchange};
+use super::origins;
 use super::progress::Progress;
 use super::publish::Publisher;
 use super::redirect::Trail;
 use super::request::Request;
 use super::response::Response;
 use super::settings::CallSettings;
-use super::shared::{Member, Shared};
+use super::shared::{Member, ProxyMember, Shared, State};
 use super::snapshot::refusals;
 use super::status::Status;
-use super::stream::{Answered, BodyReader, Stream};
+use super::stream::{Answered, Stream};
 use crate::decide::{
-    self, Advice, Call, Cause, End, Ending, EndpointId, Failure, Health, Limits, Plan, Report,
-    Step, Ticket, Verdict, retry_after,
+    self, Advice, Blame, Call, End, EndpointId, Failure, Health, Plan, Pool, Step, Ticket,
 };
-use crate::transport::{self, Answer, Meter, Outgoing, Watcher};
-use http::header::{ACCEPT_ENCODING, DATE, HeaderValue, RETRY_AFTER};
-use http::{HeaderMap, Method};
+use crate::transport::{Meter, Watcher};
+use http::HeaderMap;
+use http::header::ACCEPT_ENCODING;
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Makes one call; of `only` it is a health check, one attempt at that endpoint.
+/// Makes one call; of `only` it is a health check, one attempt at that endpoint or through that proxy.
 pub(crate) fn run(
     client: &Arc<Shared>,
     request: &mut Request,
@@ -64,7 +66,8 @@ fn call(
     }
     let settings = request.settings(&client.call)?;
     let now = client.clock.now();
-    let mut call = Call::new(plan(client, &settings, request, only, streamed, now)?, now);
+    let aim = aim(client, request, only, now)?;
+    let mut call = Call::new(plan(client, &settings, request, &aim, streamed, now)?, now);
     let headers = match &settings {
         // Most requests have no headers and no settings of their own.
         Cow::Borrowed(_) if request.headers.is_empty() => Cow::Borrowed(&client.usual_headers),
@@ -85,8 +88,9 @@ fn call(
         started: now,
         attempts: Vec::new(),
         answer: None,
-        // A health check is of one endpoint, and one attempt.
+        // A health check is of one member, and one attempt.
         redirects: if only.is_some() { 0 } else { settings.redirects },
+        origin: aim.origin,
         trail: None,
         refused: None,
         events: Vec::new(),
@@ -99,12 +103,10 @@ fn call(
             call.cancel();
         }
         match run.next(&mut call) {
-            (Step::Attempt(ticket), Some(member)) => {
-                run.attempt(&mut call, ticket, &member, request)
-            }
-            // The list and the pool change together, so this is for completeness.
+            (Step::Attempt(ticket), Some(way)) => run.attempt(&mut call, ticket, &way, request),
+            // The lists and the pool change together, so this is for completeness.
             (Step::Attempt(ticket), None) => {
-                drop(Guard { client, ticket: Some(ticket) });
+                drop(guard(client, ticket));
                 return run.end(End::Error(Failure::NoEndpoint));
             }
             (Step::Wait(until), _) => {
@@ -118,11 +120,74 @@ fn call(
     }
 }
 
+/// What a call is made for, beside its request.
+#[derive(Default)]
+struct Aim {
+    only: Option<EndpointId>,
+    through: Option<EndpointId>,
+    origin: Option<(EndpointId, Arc<Member>)>,
+}
+
+/// Tells health checks of endpoints from those of proxies, and relative requests from absolute ones.
+fn aim(
+    client: &Shared,
+    request: &Request,
+    checked: Option<EndpointId>,
+    now: Instant,
+) -> Result<Aim> {
+    let fail = |why: &str| Err(Error::of_option(Status::Argument, "path", why));
+    let proxy = checked.is_some_and(|id| client.state.lock().proxies.contains_key(&id));
+    let mut aim = Aim::default();
+    match proxy {
+        true => aim.through = checked,
+        false => aim.only = checked,
+    }
+    aim.origin = match (&request.origin, client.roams) {
+        (None, false) => None,
+        (Some(url), true) => Some(admit(client, url, now)),
+        (Some(_), false) => {
+            return fail(
+                "the path is an absolute URL: it is asked of this client's endpoints, so write the path \
+                 below their base URL",
+            );
+        }
+        (None, true) => {
+            return fail("this client has no endpoints: the path has to be a whole URL");
+        }
+    };
+    match (aim.only, &aim.origin) {
+        (Some(only), Some((id, _))) if only != *id => fail("the URL is of another origin"),
+        _ => Ok(aim),
+    }
+}
+
+/// The endpoint that an absolute URL stands for. User info in it is of this call alone.
+fn admit(client: &Shared, url: &BaseUrl, now: Instant) -> (EndpointId, Arc<Member>) {
+    let reach = client.client.reach(url);
+    let mut events = Vec::new();
+    let (id, gone, member) = {
+        let state = &mut *client.state.lock();
+        let (id, gone) = origins::admit(state, url, reach, now, &mut events);
+        (id, gone, state.members[&id].clone())
+    };
+    if let Some(gone) = gone {
+        client.transport.forget(gone.0);
+    }
+    Publisher::outside(client).publish(&mut events, &[]);
+    let headers = basic_auth(url);
+    if headers.is_empty() {
+        return (id, member);
+    }
+    let Member { base, label, .. } = &*member;
+    let (base, label) = (base.clone(), label.clone());
+    (id, Arc::new(Member { base, label, headers, server_name: None, reach }))
+}
+
 fn plan<'a>(
     client: &'a Shared,
     settings: &'a CallSettings,
     request: &Request,
-    only: Option<EndpointId>,
+    aim: &Aim,
     streamed: bool,
     now: Instant,
 ) -> Result<Plan<'a>> {
@@ -143,7 +208,9 @@ fn plan<'a>(
         backoff: check_backoff(settings)?,
         hold_for: client.client.hold_for,
         when_none_eligible: client.client.when_none_eligible,
-        only,
+        at: aim.origin.as_ref().map(|(id, _)| *id),
+        only: aim.only,
+        through: aim.through,
     })
 }
 
@@ -153,165 +220,126 @@ pub(super) struct Run<'a> {
     pub(super) settings: &'a CallSettings,
     pub(super) headers: Cow<'a, CallHeaders>,
     /// It ends at the head of its answer.
-    streamed: bool,
+    pub(super) streamed: bool,
     pub(super) told: Publisher<'a>,
     pub(super) interruptible: Arc<Interruptible>,
     /// Who watches it.
-    watcher: Option<Arc<Watcher>>,
+    pub(super) watcher: Option<Arc<Watcher>>,
     /// Of the attempt that began last, if anybody watches.
-    meter: Option<Arc<Meter>>,
+    pub(super) meter: Option<Arc<Meter>>,
     pub(super) started: Instant,
     pub(super) attempts: Vec<Attempt>,
     /// The last answer: complete, or in a stream its head. Its attempts are filled in at the end.
     pub(super) answer: Option<Answered>,
     /// How many redirects may be followed.
     pub(super) redirects: u32,
+    /// Of an absolute URL: the call's one endpoint.
+    pub(super) origin: Option<(EndpointId, Arc<Member>)>,
     /// The way on from that answer, where it is a redirect to follow or to refuse.
     pub(super) trail: Option<Trail>,
     /// Where the redirect leads that may not be followed.
     pub(super) refused: Option<String>,
-    events: Vec<decide::Event>,
+    pub(super) events: Vec<decide::Event>,
 }
 
-/// One request to one URL, as the transport is asked to make it.
-pub(super) struct Asking<'a> {
-    pub(super) endpoint: u64,
-    pub(super) method: &'a Method,
-    pub(super) url: &'a str,
-    pub(super) server_name: Option<&'a str>,
-    pub(super) foreign: bool,
-    pub(super) headers: &'a HeaderMap,
-    /// The request's body goes along.
-    pub(super) body: bool,
-    pub(super) limits: Limits,
-    pub(super) fresh: bool,
-}
-
-/// Whose answer it is, and how it was asked for.
-pub(super) struct Of {
-    /// The URL asked, as it may be shown.
-    pub(super) url: String,
-    pub(super) label: Arc<str>,
-    pub(super) head: bool,
-    /// The coding is not of our choice.
-    pub(super) coding_by_hand: bool,
-    /// Of an attempt the pool hears of.
-    pub(super) ticket: Option<Ticket>,
-    pub(super) limits: Limits,
+/// The way of one attempt, as the network sees it.
+struct Way {
+    member: Arc<Member>,
+    proxy: Option<Arc<ProxyMember>>,
 }
 
 impl Run<'_> {
-    fn next(&mut self, call: &mut Call<'_>) -> (Step, Option<Arc<Member>>) {
+    fn next(&mut self, call: &mut Call<'_>) -> (Step, Option<Way>) {
         if let Some(end) = call.ended() {
             return (Step::End(end), None);
         }
         let now = self.client.clock.now();
         let next = {
             let state = &mut *self.client.state.lock();
-            let chance = [state.rng.next_u64(), state.rng.next_u64()];
+            let chance = std::array::from_fn(|_| state.rng.next_u64());
             let step = call.step(&mut state.pool, now, chance, &mut self.events);
-            let member = match &step {
-                Step::Attempt(ticket) => state.members.get(&ticket.endpoint).cloned(),
+            let way = match &step {
+                Step::Attempt(ticket) => self.way(state, ticket),
                 _ => None,
             };
-            (step, member)
+            (step, way)
         };
         self.publish();
         next
+    }
+
+    fn way(&self, state: &State, ticket: &Ticket) -> Option<Way> {
+        let own = self.origin.as_ref().map(|(_, member)| member);
+        let member = own.or_else(|| state.members.get(&ticket.endpoint))?.clone();
+        let proxy = match ticket.proxy() {
+            Some(id) => Some(state.proxies.get(&id)?.clone()),
+            None => None,
+        };
+        Some(Way { member, proxy })
     }
 
     fn attempt(
         &mut self,
         call: &mut Call<'_>,
         ticket: Ticket,
-        member: &Arc<Member>,
+        Way { member, proxy }: &Way,
         request: &mut Request,
     ) {
-        let guard = Guard { client: self.client, ticket: Some(ticket) };
+        let guard = guard(self.client, ticket);
         let ticket = call.limit(ticket);
         if ticket.is_probe() {
             let now = self.client.clock.now();
             Call::begin(&mut self.client.state.lock().pool, &ticket, now, &mut self.events);
             self.publish();
         }
-        self.start_attempt(&member.label);
-        let began = self.client.clock.now();
         let asking = Asking {
             endpoint: ticket.endpoint.0,
+            label: &member.label,
+            proxy: proxy.as_deref(),
             method: &request.method.clone(),
             url: &member.base.join(&request.target),
+            shown: &member.base.join_redacted(&request.target),
             server_name: member.server_name.as_deref(),
             foreign: false,
             headers: &self.headers_at(member, request),
+            coding_by_hand: member.headers.contains_key(ACCEPT_ENCODING),
             body: true,
             limits: ticket.limits(),
             fresh: ticket.fresh,
-        };
-        let (mut report, answer) = self.transmit(asking, request);
-        let of = Of {
-            url: member.base.join_redacted(&request.target),
-            label: member.label.clone(),
-            head: request.method == Method::HEAD,
-            coding_by_hand: member.headers.contains_key(ACCEPT_ENCODING),
             ticket: Some(ticket),
-            limits: ticket.limits(),
         };
-        let mut answer = answer.and_then(|answer| self.receive(answer, of, &mut report));
-        let now = self.client.clock.now();
-        report.retry_after = answer.as_ref().and_then(|answer| self.asked_wait(&answer.response));
-        let callbacks = &self.client.callbacks;
-        let trail = answer
-            .as_ref()
-            .and_then(|answer| self.redirected(ticket.endpoint, member, request, &answer.response));
-        let verdict = match &mut answer {
-            // The judge is asked of the answers that the caller may get, not of the way to them.
-            Some(answer) if trail.is_none() => {
-                callbacks.verdict(&mut answer.response, &self.attempts)
-            }
-            _ => Verdict::Default,
-        };
-        let outcome = call.judge(&ticket, &report, verdict);
-        let mut attempt = Attempt::new(
-            self.attempts.len() as u32 + 1,
-            member.label.clone(),
-            ticket.fresh,
-            &report,
-            &outcome,
-            began.saturating_duration_since(self.started),
-            now.saturating_duration_since(began),
+        let mut exchange = self.exchange(
+            asking,
+            request,
+            |run, request, answer| run.redirected(ticket.endpoint, member, request, answer),
+            |report, verdict| call.judge(&ticket, report, verdict),
         );
+        let Exchange { outcome, ended, .. } = exchange;
         let advice = match outcome.health {
             Health::Good => Advice::Default,
-            Health::Bad | Health::Neutral => callbacks.advice(&attempt),
+            Health::Bad | Health::Neutral => self.client.callbacks.advice(&exchange.attempt),
         };
-        let mut listed = true;
+        let (mut listed, mut proxy_listed) = (true, true);
         guard.settle(|| {
             let state = &mut *self.client.state.lock();
             let chance = state.rng.next_u64();
             let (pool, events) = (&mut state.pool, &mut self.events);
-            call.settle(pool, ticket, &report, &outcome, advice, now, chance, events);
+            call.settle(pool, ticket, &exchange.report, &outcome, advice, ended, chance, events);
             if outcome.health != Health::Good {
-                attempt.wait(state.pool.advice(ticket.endpoint, now));
+                let proxy = ticket.proxy().filter(|_| outcome.blame == Blame::Proxy);
+                exchange.attempt.wait(state.pool.advice(proxy.unwrap_or(ticket.endpoint), ended));
             }
             listed = state.members.contains_key(&ticket.endpoint);
+            proxy_listed = ticket.proxy().is_none_or(|id| state.proxies.contains_key(&id));
         });
+        // Taken out of the list meanwhile, and perhaps forgotten before this attempt began.
         if !listed {
-            // Taken out of the list meanwhile, and perhaps forgotten before this attempt began.
             self.client.transport.forget(ticket.endpoint.0);
         }
-        self.told.attempt_ended(&attempt);
-        self.attempts.push(attempt);
-        if answer.is_some() {
-            (self.answer, self.trail) = (answer, trail);
+        if let (false, Some(url)) = (proxy_listed, proxy.as_ref().and_then(|p| p.url.as_ref())) {
+            self.client.transport.forget_proxy(url);
         }
-        self.publish();
-    }
-
-    /// An attempt begins.
-    pub(super) fn start_attempt(&mut self, label: &str) {
-        let number = self.attempts.len() as u32 + 1;
-        self.meter = self.watcher.clone().map(|watcher| Arc::new(Meter::new(watcher, number)));
-        self.told.attempt_started(label);
+        self.list(exchange);
     }
 
     /// The headers of the request at an endpoint: the request's own over the endpoint's over the client's.
@@ -322,93 +350,6 @@ impl Run<'_> {
             lay_over(headers.to_mut(), &request.headers);
         }
         headers
-    }
-
-    pub(super) fn transmit(
-        &self,
-        asking: Asking<'_>,
-        request: &mut Request,
-    ) -> (Report, Option<Answer>) {
-        let source = if asking.body { request.body.source() } else { Ok(Source::Empty) };
-        let body = match source {
-            Ok(Source::Empty) => Outgoing::Empty,
-            Ok(Source::Bytes(bytes)) => Outgoing::Bytes(bytes),
-            Ok(Source::Reader { source, length }) => Outgoing::Reader { source, length },
-            Err(error) => {
-                let report = Report {
-                    ending: Ending::Failed(Cause::BodySource),
-                    os_error: error.raw_os_error().unwrap_or(0),
-                    detail: "the body does not rewind".into(),
-                    ..Report::new()
-                };
-                return (report, None);
-            }
-        };
-        let (mut report, answer) = self.client.transport.attempt(transport::Attempt {
-            endpoint: asking.endpoint,
-            method: asking.method,
-            url: asking.url,
-            server_name: asking.server_name,
-            foreign: asking.foreign,
-            proxy: None,
-            headers: asking.headers,
-            body,
-            limits: asking.limits,
-            fresh: asking.fresh,
-            interrupt: self.interruptible.interrupt(),
-            meter: self.meter.as_ref(),
-        });
-        // A stale connection is replayed once (ruling R2), also over a transport that leaves `fresh`
-        // unheeded.
-        report.reused &= !asking.fresh;
-        let metered = |answer: Answer| {
-            let body = answer.body.metered_by(self.meter.as_ref());
-            Answer { body, ..answer }
-        };
-        (report, answer.map(metered))
-    }
-
-    /// Reads the body, or keeps it to be read. `None` where it broke off, which the report then says.
-    pub(super) fn receive(&self, answer: Answer, of: Of, report: &mut Report) -> Option<Answered> {
-        let answer = match self.headers.decodes && !of.coding_by_hand {
-            true => transport::decoded(answer, of.head),
-            false => answer,
-        };
-        let (bytes, body) = match self.streamed {
-            true => {
-                let place = (self.told.call(), self.attempts.len() as u32 + 1);
-                let (ticket, until) = (of.ticket, of.limits.until);
-                let (call, body) = (self.interruptible.clone(), answer.body);
-                let max = self.settings.max_body;
-                let reader = BodyReader::new(self.client, call, place, ticket, until, max, body);
-                (Vec::new(), Some(reader))
-            }
-            false => (answer.body.read_whole(self.settings.max_body, report)?, None),
-        };
-        let response = Response {
-            status: answer.status,
-            headers: answer.headers,
-            body: bytes,
-            url: of.url,
-            endpoint: of.label,
-            elapsed: Duration::ZERO,
-            attempts: Vec::new(),
-            head_only: self.streamed,
-        };
-        Some(Answered { response, body })
-    }
-
-    /// What a 429 or 503 asks to wait (ruling R10).
-    pub(super) fn asked_wait(&self, answer: &Response) -> Option<Duration> {
-        if !matches!(answer.status, 429 | 503) {
-            return None;
-        }
-        let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
-        let lines: Vec<String> =
-            answer.headers.get_all(RETRY_AFTER).into_iter().filter_map(text).collect();
-        let date = answer.headers.get(DATE).and_then(text);
-        let now = self.client.clock.unix_seconds();
-        retry_after(lines.iter().map(String::as_str), date.as_deref(), now)
     }
 
     fn end(mut self, end: End) -> Result<Answered> {
@@ -444,29 +385,38 @@ impl Run<'_> {
         Err(Error::of_call(status, attempts))
     }
 
-    fn publish(&mut self) {
+    pub(super) fn publish(&mut self) {
         self.told.publish(&mut self.events, &self.attempts);
     }
 }
 
 /// Gives a ticket back if the caller's code (a transport, a source of a body) panics on the way.
-struct Guard<'a> {
+pub(super) struct Guard<'a, F: FnOnce(&mut Pool, Instant)> {
     client: &'a Shared,
-    ticket: Option<Ticket>,
+    give_back: Option<F>,
 }
 
-impl Guard<'_> {
-    fn settle(mut self, settle: impl FnOnce()) {
-        self.ticket = None;
-        settle();
+/// Of an attempt.
+fn guard(client: &Shared, ticket: Ticket) -> Guard<'_, impl FnOnce(&mut Pool, Instant)> {
+    Guard::new(client, move |pool, now| Call::abandon(pool, ticket, now, &mut Vec::new()))
+}
+
+impl<'a, F: FnOnce(&mut Pool, Instant)> Guard<'a, F> {
+    pub(super) fn new(client: &'a Shared, give_back: F) -> Self {
+        Guard { client, give_back: Some(give_back) }
+    }
+
+    pub(super) fn settle<T>(mut self, settle: impl FnOnce() -> T) -> T {
+        self.give_back = None;
+        settle()
     }
 }
 
-impl Drop for Guard<'_> {
+impl<F: FnOnce(&mut Pool, Instant)> Drop for Guard<'_, F> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
+        if let Some(give_back) = self.give_back.take() {
             let now = self.client.clock.now();
-            Call::abandon(&mut self.client.state.lock().pool, ticket, now, &mut Vec::new());
+            give_back(&mut self.client.state.lock().pool, now);
         }
     }
 }

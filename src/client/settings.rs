@@ -1,8 +1,10 @@
 //! What can be set, with its defaults: for one call, and for a whole client.
 
+use super::base_url::BaseUrl;
+use super::no_proxy::NoProxy;
 use crate::decide::{
-    BreakerSettings, BudgetSettings, Resend, StatusSet, Timeout, TimeoutPolicy, WeightStrategy,
-    WhenNoneEligible,
+    BreakerSettings, BudgetSettings, ProxyFault, Reach, Resend, Scheme, StatusSet, Timeout,
+    TimeoutPolicy, WeightStrategy, WhenNoneEligible,
 };
 use http::HeaderValue;
 use std::fmt;
@@ -101,6 +103,14 @@ pub(crate) struct ClientSettings {
     pub(crate) weight_divisor: u32,
     pub(crate) weight_strategy: Option<WeightStrategy>,
     pub(crate) honor_retry_after: bool,
+    pub(crate) proxy_threshold: u32,
+    pub(crate) proxy_threshold_body: u32,
+    pub(crate) proxy_base_delay: Duration,
+    pub(crate) proxy_max_delay: Duration,
+    /// What stands in the place of those four, by the place in [`ProxyFault::ALL`].
+    pub(crate) no_proxy: NoProxy,
+    pub(crate) proxy_from_env: bool,
+    pub(crate) proxy_cooldowns: [Option<BreakerSettings>; ProxyFault::ALL.len()],
     pub(crate) retry_budget: Option<BudgetSettings>,
     pub(crate) hold_for: Duration,
     pub(crate) failure_statuses: StatusSet,
@@ -131,6 +141,16 @@ impl Default for ClientSettings {
             weight_divisor: 10,
             weight_strategy: None,
             honor_retry_after: true,
+            // One refusal is proof enough, where another proxy can be asked. A body that crawls may be the
+            // service's own doing: three in a row are a pattern. 30 s is long for who waits and short for
+            // who repairs; an hour bounds what a proxy given up for dead costs.
+            proxy_threshold: 1,
+            proxy_threshold_body: 3,
+            proxy_base_delay: Duration::from_secs(30),
+            proxy_max_delay: Duration::from_secs(60 * 60),
+            no_proxy: NoProxy::default(),
+            proxy_from_env: false,
+            proxy_cooldowns: [None; ProxyFault::ALL.len()],
             retry_budget: None,
             // Seed 000.
             hold_for: Duration::from_secs(300),
@@ -144,6 +164,21 @@ impl Default for ClientSettings {
             // seldom the one who closes first.
             idle_timeout: Duration::from_secs(15),
             max_idle_per_endpoint: 8,
+        }
+    }
+}
+
+impl ClientSettings {
+    /// By what way an endpoint is reached.
+    pub(crate) fn reach(&self, base: &BaseUrl) -> Reach {
+        self.reach_of(base.is_https(), base.host(), base.port())
+    }
+
+    /// By what way a target is reached.
+    pub(crate) fn reach_of(&self, https: bool, host: &str, port: u16) -> Reach {
+        Reach {
+            direct: self.no_proxy.matches(host, port),
+            scheme: Some(if https { Scheme::Https } else { Scheme::Http }),
         }
     }
 }

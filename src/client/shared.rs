@@ -4,10 +4,11 @@ use super::base_url::BaseUrl;
 use super::call_headers::CallHeaders;
 use super::callbacks::Callbacks;
 use super::foreign::Foreign;
+use super::origins::Origins;
 use super::settings::{CallSettings, ClientSettings};
-use crate::decide::{EndpointId, Pool};
+use crate::decide::{EndpointId, Pool, Reach};
 use crate::sys::{Clock, Rng};
-use crate::transport::{self, Interrupt, Transport};
+use crate::transport::{self, Interrupt, ProxyUrl, Transport};
 use http::HeaderMap;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) usual_headers: CallHeaders,
     pub(crate) client: ClientSettings,
     pub(crate) call: CallSettings,
+    /// It has no endpoints of its own: every request carries an absolute URL (ruling R16).
+    pub(crate) roams: bool,
     /// Held for decisions only: never across I/O, a wait or the caller's code.
     pub(crate) state: Mutex<State>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -44,6 +47,10 @@ pub(crate) struct State {
     pub(crate) next_id: u64,
     /// Keys of origins beside those of the endpoints.
     pub(crate) foreign: Foreign,
+    /// The proxies of the pool, as the network sees them.
+    pub(crate) proxies: BTreeMap<EndpointId, Arc<ProxyMember>>,
+    /// Of a client without endpoints: the origins that it was asked for.
+    pub(crate) origins: Origins,
 }
 
 /// An endpoint, as the network sees it.
@@ -54,14 +61,38 @@ pub(crate) struct Member {
     pub(crate) headers: HeaderMap,
     /// The name its certificate is for, where that is not the host.
     pub(crate) server_name: Option<String>,
+    /// Its scheme, and whether `no_proxy` names it.
+    pub(crate) reach: Reach,
+}
+
+/// A proxy, as the network sees it.
+pub(crate) struct ProxyMember {
+    pub(crate) given: String,
+    /// `None`: straight to the endpoint.
+    pub(crate) url: Option<ProxyUrl>,
+    pub(crate) label: Arc<str>,
+}
+
+impl ProxyMember {
+    /// Its URL, without user info.
+    pub(crate) fn shown(&self) -> String {
+        self.url.as_ref().map_or_else(|| self.given.clone(), ProxyUrl::to_string)
+    }
+
+    /// What an attempt says it went through.
+    pub(crate) fn label_of_attempt(&self) -> Option<Arc<str>> {
+        self.url.is_some().then(|| self.label.clone())
+    }
 }
 
 impl State {
-    /// The endpoint of this label, or at this URL as it was given.
+    /// The member of this label, or at this URL as it was given.
     pub(crate) fn find(&self, key: &str) -> Option<EndpointId> {
-        let by_label = self.members.iter().find(|(_, member)| &*member.label == key);
-        let found =
-            by_label.or_else(|| self.members.iter().find(|(_, member)| member.base.given() == key));
+        let labels = self.members.iter().map(|(id, member)| (id, &*member.label));
+        let mut labels = labels.chain(self.proxies.iter().map(|(id, proxy)| (id, &*proxy.label)));
+        let given = self.members.iter().map(|(id, member)| (id, member.base.given()));
+        let mut given = given.chain(self.proxies.iter().map(|(id, proxy)| (id, &*proxy.given)));
+        let found = labels.find(|of| of.1 == key).or_else(|| given.find(|of| of.1 == key));
         found.map(|(id, _)| *id)
     }
 }

@@ -1,13 +1,13 @@
-//! The endpoints of a client as they are at one moment (seed 004, ruling R7).
+//! The endpoints and the proxies of a client as they are at one moment (seed 004, ruling R7).
 
 use super::error::Refusal;
 use super::publish::Publisher;
-use super::shared::{self, Shared};
-use crate::decide::{self, Phase, Reason, State};
+use super::shared::Shared;
+use crate::decide::{self, Kind, Phase, Reason, State};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What a client knows of its endpoints, at one moment.
+/// What a client knows of its endpoints and of its proxies, at one moment.
 ///
 /// ```
 /// let client = anyhost::Client::new("https://a.example, https://b.example")?;
@@ -22,12 +22,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The endpoints, by priority.
+    /// The endpoints by priority, then the proxies as listed.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// The endpoint of this label, or at this URL as it was given.
+    /// The member of this label, or at this URL as it was given.
     pub fn find(&self, key: &str) -> Option<&Member> {
         let by_label = self.members.iter().find(|member| member.label == key);
         by_label.or_else(|| self.members.iter().find(|member| member.given.0 == key))
@@ -44,9 +44,10 @@ impl fmt::Debug for Given {
     }
 }
 
-/// An endpoint at one moment. Times are durations, since a monotonic instant means nothing elsewhere.
+/// An endpoint or a proxy at one moment. Times are durations, since a monotonic instant means nothing elsewhere.
 #[derive(Debug, Clone)]
 pub struct Member {
+    kind: Kind,
     label: String,
     url: String,
     given: Given,
@@ -85,12 +86,17 @@ pub struct Transition {
 }
 
 impl Member {
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// Its label.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Its base URL, without user info.
+    /// Its base URL, or the proxy's, without user info.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -181,6 +187,15 @@ impl Member {
     }
 }
 
+/// A member as the network sees it.
+struct Seen<'a> {
+    kind: Kind,
+    label: &'a str,
+    /// As it may be shown.
+    url: String,
+    given: &'a str,
+}
+
 /// Takes a snapshot.
 pub(crate) fn snapshot(client: &Shared) -> Snapshot {
     let now = client.clock.now();
@@ -191,9 +206,28 @@ pub(crate) fn snapshot(client: &Shared) -> Snapshot {
         let members = state.pool.members().iter().enumerate().filter_map(|(place, member)| {
             let seen = state.members.get(&member.endpoint.id)?;
             let wait = state.pool.wait(place, now);
+            let seen = Seen {
+                kind: Kind::Endpoint,
+                label: &seen.label,
+                url: seen.base.to_string(),
+                given: seen.base.given(),
+            };
             Some(Member::of(seen, member, wait, now))
         });
-        members.collect()
+        let proxies = state.pool.proxies.iter().flat_map(|pool| {
+            pool.members().iter().enumerate().map(move |(place, member)| (pool, place, member))
+        });
+        let proxies = proxies.filter_map(|(pool, place, member)| {
+            let seen = state.proxies.get(&member.endpoint.id)?;
+            let seen = Seen {
+                kind: Kind::Proxy,
+                label: &seen.label,
+                url: seen.shown(),
+                given: &seen.given,
+            };
+            Some(Member::of(seen, member, pool.wait(place, now), now))
+        });
+        members.chain(proxies).collect()
     };
     Publisher::outside(client).publish(&mut events, &[]);
     Snapshot { members }
@@ -203,7 +237,8 @@ pub(crate) fn snapshot(client: &Shared) -> Snapshot {
 pub(crate) fn refusals(client: &Shared) -> Vec<Refusal> {
     let members = snapshot(client).members;
     let refusal = |member: Member| Refusal {
-        endpoint: member.label,
+        kind: member.kind,
+        label: member.label,
         state: member.state,
         reason: member.reason,
         wait: member.cooling,
@@ -212,13 +247,14 @@ pub(crate) fn refusals(client: &Shared) -> Vec<Refusal> {
 }
 
 impl Member {
-    fn of(seen: &shared::Member, member: &decide::Member, wait: Duration, now: Instant) -> Self {
+    fn of(seen: Seen<'_>, member: &decide::Member, wait: Duration, now: Instant) -> Self {
         let record = &member.record;
         let ago = |at: Instant| now.saturating_duration_since(at);
         Member {
-            label: seen.label.to_string(),
-            url: seen.base.to_string(),
-            given: Given(seen.base.given().to_owned()),
+            kind: seen.kind,
+            label: seen.label.to_owned(),
+            url: seen.url,
+            given: Given(seen.given.to_owned()),
             state: record.state,
             reason: record.reason,
             phase: record.phase,

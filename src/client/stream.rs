@@ -328,6 +328,14 @@ impl BodyReader {
         *self.failed.insert(status)
     }
 
+    /// The proxy it came through has handed it over to the end.
+    fn tell_whole(&mut self) {
+        let through = self.ticket.take().filter(|ticket| ticket.proxy().is_some());
+        if let (Some(client), Some(ticket)) = (self.client.upgrade(), through) {
+            Call::settle_whole_body(&mut client.state.lock().pool, ticket);
+        }
+    }
+
     fn tell(&self, report: &Report, outcome: &Outcome) {
         let (Some(client), Some(ticket)) = (self.client.upgrade(), self.ticket) else { return };
         let now = client.clock.now();
@@ -349,6 +357,9 @@ impl Read for BodyReader {
             io::Error::new(kind, Error::of_call(status, self.attempts.clone()))
         })?;
         self.read += read as u64;
+        if read == 0 && !buf.is_empty() {
+            self.tell_whole();
+        }
         Ok(read)
     }
 }

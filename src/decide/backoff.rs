@@ -16,7 +16,7 @@ use super::mutant::planted;
 use std::fmt;
 use std::time::Duration;
 
-/// A delay that doubles from `base` to `max`.
+/// A delay that doubles from `base` to `max`, or [grows](Backoff::with_growth) by another factor.
 ///
 /// ```
 /// use anyhost::decide::Backoff;
@@ -32,6 +32,7 @@ pub struct Backoff {
     base: Duration,
     max: Duration,
     jitter: bool,
+    growth: u32,
 }
 
 impl Backoff {
@@ -55,16 +56,23 @@ impl Backoff {
         if max.as_nanos() > Self::LONGEST.as_nanos() {
             return Err(BackoffError::MaxTooLong { max });
         }
-        Ok(Backoff { base, max, jitter })
+        Ok(Backoff { base, max, jitter, growth: 2 })
     }
 
-    /// The wait after `failures` in a row: `base * 2^(failures - 1)`, at most `max` (B-10). No
+    /// The same, each delay `factor` times the one before: 1 keeps every delay at the base, and 0 is
+    /// taken for 1.
+    #[must_use]
+    pub const fn with_growth(self, factor: u32) -> Self {
+        Backoff { growth: if factor == 0 { 1 } else { factor }, ..self }
+    }
+
+    /// The wait after `failures` in a row: `base * growth^(failures - 1)`, at most `max` (B-10). No
     /// failure counts as one: the answer is `base`.
     ///
     /// With jitter a random part of the delay, below 100 % of it, is added, and the sum is cut to
     /// `max` again: seed 001 documents a maximum and then exceeds it (B-B1), we keep it (R6).
     pub fn after(&self, failures: u32, random: u64) -> Duration {
-        let delay = self.doubled(failures.saturating_sub(1));
+        let delay = self.grown(failures.saturating_sub(1));
         if !self.jitter {
             return delay;
         }
@@ -75,7 +83,7 @@ impl Backoff {
     /// The wait before returning to an endpoint for the `returns`-th time, counted from 0: uniform in
     /// [0, min(max, base * 2^returns)), whatever `jitter` says (H-26 lists the ceilings).
     pub fn full_jitter(&self, returns: u32, random: u64) -> Duration {
-        part_of(self.doubled(returns), random)
+        part_of(self.grown(returns), random)
     }
 
     /// The longest wait.
@@ -93,15 +101,15 @@ impl Backoff {
         self.jitter
     }
 
-    /// `base * 2^times`, at most `max`. Ends after 55 rounds at most: 1 ns doubled 55 times is longer
+    /// `base * growth^times`, at most `max`. Ends after 55 rounds at most: 1 ns doubled 55 times is longer
     /// than [`LONGEST`](Self::LONGEST).
-    fn doubled(&self, times: u32) -> Duration {
+    fn grown(&self, times: u32) -> Duration {
         let mut delay = self.base;
         for _ in 0..times {
-            if delay >= self.max {
+            if delay >= self.max || self.growth == 1 {
                 break;
             }
-            delay = delay.saturating_mul(2);
+            delay = delay.saturating_mul(self.growth);
         }
         delay.min(self.max)
     }

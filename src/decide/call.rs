@@ -5,7 +5,15 @@
 //! sockets and the real clock, a simulation drives them in virtual time, and nothing else does.
 //!
 //! What is safe is decided before this (`classify`); here it is joined with what is left: a body
-//! that can be produced again, attempts, candidates, budget, time.
+//! that can be produced again, attempts, candidates, budget, time. Where the client has proxies each
+//! attempt goes through one of them, which is `call/route.rs`; the hops that follow a redirect are
+//! `call/hop.rs`.
+
+mod hop;
+mod route;
+
+pub use hop::HopTicket;
+use route::{Route, Routes, Via};
 
 use super::circuit::Ticket as CircuitTicket;
 use super::classify::{
@@ -15,11 +23,12 @@ use super::endpoint::EndpointId;
 use super::event::Event;
 use super::limits::{AttemptLimits, Limits, Timeouts, limits};
 use super::mutant::planted;
-use super::pick::{Pick, Tried, Wanted, pick};
+use super::pick::{Pick, Tried, Wanted, pick, pick_at};
 use super::plan::{Plan, WhenNoneEligible};
 use super::pool::Pool;
 use super::redirect::Refused;
 use super::report::{Cause, Ending, Limit, Report};
+use super::state::State::Cooling;
 use super::status_set::StatusSet;
 use super::timeout::Execution;
 use std::time::{Duration, Instant};
@@ -33,6 +42,8 @@ pub struct Call<'a> {
     /// The timeout policy looks at what answers took.
     uses_latency: bool,
     tried: Vec<Tried>,
+    /// The proxies that led nowhere.
+    routes: Routes,
     /// Attempts settled so far, replays included: the next report's place in the list.
     settled: usize,
     /// Attempts made, replays not counted.
@@ -61,6 +72,8 @@ struct Left {
 enum State {
     Picking,
     Replaying(Ticket),
+    /// Another way to the same endpoint is looked for, whose ticket stays out.
+    Rerouting(Ticket),
     Ended(End),
 }
 
@@ -81,9 +94,12 @@ pub enum Step {
 pub struct Ticket {
     /// Where to.
     pub endpoint: EndpointId,
+    via: Option<Via>,
     /// Not on an idle connection: this is the replay after a stale one (ruling R2).
     pub fresh: bool,
     began: Instant,
+    /// No other endpoint could follow.
+    only_one_left: bool,
     last: bool,
     latency: Option<Duration>,
     limits: Option<AttemptLimits>,
@@ -96,9 +112,14 @@ impl Ticket {
         self.limits.unwrap_or_default().limits
     }
 
-    /// It decides whether the endpoint has recovered.
+    /// Through which proxy; `None` where the client has none, or asks none for this endpoint.
+    pub fn proxy(&self) -> Option<EndpointId> {
+        self.via.map(|via| via.proxy)
+    }
+
+    /// It decides whether the endpoint, or the proxy, has recovered.
     pub fn is_probe(&self) -> bool {
-        self.circuit.is_probe()
+        self.circuit.is_probe() || self.via.is_some_and(|via| via.circuit.is_probe())
     }
 }
 
@@ -147,6 +168,7 @@ impl<'a> Call<'a> {
             started: now,
             execution: Execution::default(),
             tried: Vec::new(),
+            routes: Routes::default(),
             settled: 0,
             made: 0,
             answer: None,
@@ -168,23 +190,22 @@ impl<'a> Call<'a> {
     pub fn ended(&self) -> Option<End> {
         match self.state {
             State::Ended(end) => Some(end),
-            State::Picking | State::Replaying(_) => None,
+            State::Picking | State::Replaying(_) | State::Rerouting(_) => None,
         }
     }
 
-    /// What to do at `now`. `chance` holds fresh random numbers: for the draw, and for waits.
+    /// What to do at `now`. `chance` holds fresh random numbers: for the draw of an endpoint, for waits,
+    /// for the draw of a proxy.
     pub fn step(
         &mut self,
         pool: &mut Pool,
         now: Instant,
-        chance: [u64; 2],
+        chance: [u64; 3],
         events: &mut Vec<Event>,
     ) -> Step {
         match self.state {
             State::Ended(end) => return Step::End(end),
-            State::Replaying(ticket)
-                if !self.cancelled && pool.place(ticket.endpoint).is_some() =>
-            {
+            State::Replaying(ticket) if !self.cancelled && is_listed(pool, &ticket) => {
                 return Step::Attempt(ticket);
             }
             // Cancelled, or taken out of the list in the meantime: then the call goes on without it
@@ -193,54 +214,66 @@ impl<'a> Call<'a> {
                 Call::abandon(pool, ticket, now, events);
                 self.state = State::Picking;
             }
-            State::Picking => {}
+            State::Picking | State::Rerouting(_) => {}
         }
         if self.cancelled {
+            self.give_up_route(pool, now, events);
             let end = End::Error(Failure::Cancelled);
             self.state = State::Ended(end);
             return Step::End(end);
         }
         if self.plan.deadline.is_some_and(|deadline| now >= deadline) && !planted!(DeadlineIgnored)
         {
-            return self.end(Failure::Deadline);
+            return self.end(pool, Failure::Deadline, now, events);
         }
         pool.turn(now, events);
-        let Some((pick, early)) = self.choose(pool, now, chance[0]) else {
+        if let Some(ticket) = self.reroute(pool, now, chance, events) {
+            return Step::Attempt(ticket);
+        }
+        let Some((pick, early, route)) = self.choose(pool, now, chance) else {
             let left = self.left.map_or(Failure::NoEndpoint, |left| left.failure);
-            return self.end(left);
+            return self.end(pool, left, now, events);
         };
         if pick.attempts > 0 && !self.waited {
             let wait = self.plan.backoff.full_jitter(pick.attempts - 1, chance[1]);
             let until = now + wait;
             if self.plan.deadline.is_some_and(|deadline| until >= deadline) {
-                return self.end(Failure::Deadline);
+                return self.end(pool, Failure::Deadline, now, events);
             }
             self.waited = !planted!(WaitsForever);
             events.push(Event::Waiting { wait });
             return Step::Wait(until);
         }
         self.waited = false;
-        if !self.pay(pool, &pick, early, now) {
-            let failure = if early { Failure::NoEndpoint } else { Failure::BudgetSpent };
-            return self.end(failure);
+        let early_at_all = early || route.is_early();
+        if !self.pay(pool, &pick, early_at_all, now) {
+            let failure = if early_at_all { Failure::NoEndpoint } else { Failure::BudgetSpent };
+            return self.end(pool, failure, now, events);
         }
         let Some(circuit) = self.enter(pool, &pick, early, now, chance[1], events) else {
-            return self.end(Failure::NoEndpoint);
+            return self.end(pool, Failure::NoEndpoint, now, events);
         };
         self.tell_failover(pool, &pick, events);
-        let last = pick.last || self.attempts_left() == Some(1) || !self.plan.replayable;
         let member = &pool.members()[pick.place];
         let latency = if self.uses_latency { member.latency.p99() } else { None };
-        Step::Attempt(Ticket {
+        let ticket = Ticket {
             endpoint: member.endpoint.id,
+            via: None,
             fresh: false,
             began: now,
-            // A probe is under the connect limit even where nothing could follow it (R7, R20).
-            last: last && !circuit.is_probe(),
+            only_one_left: pick.last,
+            last: false,
             latency,
             limits: None,
             circuit,
-        })
+        };
+        match self.set_out(pool, ticket, route, now, chance[1], events) {
+            Some(ticket) => Step::Attempt(ticket),
+            None => {
+                Call::abandon(pool, ticket, now, events);
+                self.end(pool, Failure::NoEndpoint, now, events)
+            }
+        }
     }
 
     /// Gives a ticket its limits. Apart from [`step`](Call::step), because the timeout policy may be
@@ -273,19 +306,31 @@ impl<'a> Call<'a> {
 
     /// Tells the pool how long a probe may take, which is not lost before that.
     pub fn begin(pool: &mut Pool, ticket: &Ticket, now: Instant, events: &mut Vec<Event>) {
-        if let (true, Some(until)) = (ticket.is_probe(), ticket.limits().until) {
+        let Some(until) = ticket.limits().until else { return };
+        if ticket.circuit.is_probe() {
             pool.let_run(ticket.endpoint, ticket.circuit, until, now, events);
+        }
+        if let (Some(via), Some(proxies)) = (ticket.via, &mut pool.proxies) {
+            via.let_run(proxies, until, now, events);
         }
     }
 
     /// Judges an attempt. Changes nothing: the caller's callbacks see the outcome before it counts.
     pub fn judge(&self, ticket: &Ticket, report: &Report, verdict: Verdict) -> Outcome {
         let limits = ticket.limits.unwrap_or_default();
-        classify(report, &self.rules(limits, self.plan.repeatable, verdict))
+        classify(report, &self.rules(ticket.endpoint, limits, self.plan.repeatable, verdict))
     }
 
-    fn rules(&self, limits: AttemptLimits, repeatable: bool, verdict: Verdict) -> Rules<'_> {
+    fn rules(
+        &self,
+        to: EndpointId,
+        limits: AttemptLimits,
+        repeatable: bool,
+        verdict: Verdict,
+    ) -> Rules<'_> {
         Rules {
+            suspected: self.routes.suspects(to) || planted!(EitherIsEndpoint),
+            streamed: self.plan.streamed,
             repeatable,
             resend_statuses: self.plan.resend_statuses,
             failure_statuses: self.plan.failure_statuses,
@@ -293,44 +338,6 @@ impl<'a> Call<'a> {
             attempt_cut: limits.until_cut_by_deadline,
             verdict,
         }
-    }
-
-    /// The limits of a hop that begins at `now`, after a redirect has ended the attempts (ruling
-    /// R14); none where no time is left. Nothing could follow it, so it is under those of a last
-    /// attempt. What endpoints take to answer is no measure of a target.
-    pub fn limit_hop(&self, now: Instant) -> Option<AttemptLimits> {
-        let over = self.plan.deadline.is_some_and(|deadline| now >= deadline);
-        (!over).then(|| self.limits_from(now, true, None))
-    }
-
-    /// Judges a hop. `repeatable` is what `resend` says of its own method.
-    pub fn judge_hop(
-        &self,
-        limits: AttemptLimits,
-        repeatable: bool,
-        report: &Report,
-        verdict: Verdict,
-    ) -> Outcome {
-        classify(report, &self.rules(limits, repeatable, verdict))
-    }
-
-    /// Takes the report of a hop, and says what it ends in: the call, or nothing where it is to be
-    /// replayed after a stale connection. It changes no endpoint, and no earlier answer takes its
-    /// place: that was a redirect.
-    pub fn settle_hop(&mut self, report: &Report, outcome: &Outcome, fresh: bool) -> Option<End> {
-        self.execution.record(report);
-        if outcome.then == Then::Replay && !fresh {
-            return None;
-        }
-        Some(match report.ending {
-            Ending::Answered if outcome.reason == Reason::Predicate => End::Rejected,
-            Ending::Answered => End::Answer,
-            Ending::Failed(Cause::TooLarge) => End::Error(Failure::TooLarge),
-            Ending::Failed(Cause::BodySource) => End::Error(Failure::BodySource),
-            Ending::Failed(Cause::Cancelled) => End::Error(Failure::Cancelled),
-            _ if outcome.reason == Reason::Deadline => End::Error(Failure::Deadline),
-            _ => End::Error(last_failure(report)),
-        })
     }
 
     /// Takes the report of the attempt that `ticket` permitted, with its outcome.
@@ -346,10 +353,10 @@ impl<'a> Call<'a> {
         chance: u64,
         events: &mut Vec<Event>,
     ) {
-        let outcome = &advised(outcome, advice, self.plan.repeatable);
+        let outcome = advised(outcome, advice, self.plan.repeatable);
         let attempt = self.settled;
         self.settled += 1;
-        self.note(pool, &ticket, report, outcome);
+        self.note(pool, &ticket, report, &outcome);
         self.execution.record(report);
         self.left =
             Some(Left { attempt, failure: last_failure(report), delivery: outcome.delivery });
@@ -358,6 +365,13 @@ impl<'a> Call<'a> {
             self.state = State::Replaying(Ticket { fresh: !planted!(ReplayNotFresh), ..ticket });
             return;
         }
+        self.settle_route(pool, ticket.endpoint, ticket.via, report, &outcome, now, chance, events);
+        if outcome.lost_its_way() {
+            self.lost(pool, ticket, report, &outcome, now, events);
+            return;
+        }
+        self.routes.clear(pool, now, events);
+        let outcome = &outcome.at_endpoint();
         self.measure(pool, &ticket, report, outcome, now);
         pool.record(ticket.endpoint, ticket.circuit, report, outcome, now, chance, events);
         pool.turn(now, events);
@@ -371,7 +385,12 @@ impl<'a> Call<'a> {
                 budget.deposit(now);
             }
         }
-        self.state = match outcome.then {
+        self.state = self.next(pool, report, outcome, now);
+    }
+
+    /// What follows an attempt that is recorded.
+    fn next(&mut self, pool: &Pool, report: &Report, outcome: &Outcome, now: Instant) -> State {
+        match outcome.then {
             Then::Deliver => State::Ended(self.answer.unwrap_or(End::Answer)),
             Then::Stop => State::Ended(self.stopped(report, outcome)),
             Then::Replay => State::Ended(self.ending(Failure::NotReplayable, outcome)),
@@ -380,7 +399,14 @@ impl<'a> Call<'a> {
                 Some(_) => State::Ended(self.ending(Failure::NotReplayable, outcome)),
                 None => State::Ended(self.ending(last_failure(report), outcome)),
             },
-        };
+        }
+    }
+
+    /// Takes in that the body of a streamed answer came whole: the proxy has handed it over.
+    pub fn settle_whole_body(pool: &mut Pool, ticket: Ticket) {
+        if let (Some(via), Some(proxies)) = (ticket.via, &mut pool.proxies) {
+            proxies.vouch(via.proxy, via.circuit);
+        }
     }
 
     /// Judges the end of a streamed body that broke off (ruling R21).
@@ -391,6 +417,8 @@ impl<'a> Call<'a> {
             resend_statuses: NONE,
             failure_statuses: NONE,
             connect_cut: false,
+            suspected: false,
+            streamed: true,
             // The only limit of the whole body is the deadline of the call.
             attempt_cut: true,
             verdict: Verdict::Default,
@@ -411,6 +439,10 @@ impl<'a> Call<'a> {
     ) {
         if outcome.health == Health::Bad {
             let (endpoint, circuit) = (ticket.endpoint, ticket.circuit);
+            if let (Some(via), Some(proxies)) = (ticket.via, &mut pool.proxies) {
+                via.record_more(proxies, report, outcome, now, chance, events);
+            }
+            let outcome = &outcome.at_endpoint();
             pool.record_more(endpoint, circuit, report, outcome, now, chance, events);
             pool.turn(now, events);
         }
@@ -419,10 +451,32 @@ impl<'a> Call<'a> {
     /// Takes back a ticket of which nothing became: a panic on the way.
     pub fn abandon(pool: &mut Pool, ticket: Ticket, now: Instant, events: &mut Vec<Event>) {
         pool.abandon(ticket.endpoint, ticket.circuit, now, events);
+        if let (Some(via), Some(proxies)) = (ticket.via, &mut pool.proxies) {
+            proxies.abandon(via.proxy, via.circuit, now, events);
+        }
     }
 
-    /// The next endpoint, and whether its wait is not over yet.
-    fn choose(&mut self, pool: &Pool, now: Instant, chance: u64) -> Option<(Pick, bool)> {
+    /// The next endpoint, whether its wait is not over yet, and the way to it.
+    fn choose(
+        &mut self,
+        pool: &Pool,
+        now: Instant,
+        chance: [u64; 3],
+    ) -> Option<(Pick, bool, Route)> {
+        loop {
+            let (pick, early) = self.choose_endpoint(pool, now, chance[0])?;
+            if let Some(route) = self.route(pool, pick.place, now, chance[2]) {
+                return Some((pick, early, route));
+            }
+            // No proxy leads there now; one that needs none may be left.
+            if self.plan.only.is_some() || early || !pool.has_direct() {
+                return None;
+            }
+            self.rule_out(pool.members()[pick.place].endpoint);
+        }
+    }
+
+    fn choose_endpoint(&mut self, pool: &Pool, now: Instant, chance: u64) -> Option<(Pick, bool)> {
         if let Some(id) = self.plan.only {
             let place = pool.place(id).filter(|_| self.made == 0)?;
             return Some((Pick { place, attempts: 0, probe: true, last: true }, true));
@@ -432,12 +486,17 @@ impl<'a> Call<'a> {
         }
         let nearest =
             self.made == 0 && self.plan.when_none_eligible == WhenNoneEligible::TryNearest;
-        let place = pool.nearest().filter(|_| nearest)?;
+        let place = match self.plan.at {
+            Some(id) => pool.place(id).filter(|place| pool.state(*place, now) == Cooling),
+            None => pool.nearest(),
+        };
+        let place = place.filter(|_| nearest)?;
         Some((Pick { place, attempts: 0, probe: true, last: true }, true))
     }
 
     fn pick(&mut self, pool: &Pool, now: Instant, chance: u64) -> Option<Pick> {
-        if self.attempts_left() == Some(0) || self.plan.only.is_some() {
+        let once = self.plan.through.is_some() && self.made > 0;
+        if self.attempts_left() == Some(0) || self.plan.only.is_some() || once {
             return None;
         }
         let wanted = Wanted {
@@ -445,6 +504,9 @@ impl<'a> Call<'a> {
             attempts_per_endpoint: self.plan.attempts_per_endpoint,
             may_probe: self.plan.repeatable && self.plan.replayable,
         };
+        if let Some(id) = self.plan.at {
+            return pick_at(pool, &wanted, pool.place(id)?);
+        }
         pick(pool, &wanted, now, chance, &mut self.scratch)
     }
 
@@ -517,14 +579,18 @@ impl<'a> Call<'a> {
             (Some(known), _) => self.tried.remove(known),
             (None, Some(place)) => {
                 let endpoint = pool.members()[place].endpoint;
-                Tried { endpoint, attempts: 0, failed: false, unknown: false }
+                Tried { endpoint, attempts: 0, failed: false, hopeless: false }
             }
             // Taken out of the list in the meantime: it will not be picked again.
             (None, None) => return,
         };
-        tried.attempts += u32::from(!replay);
+        // A way that leads nowhere uses up a proxy, and not the endpoint.
+        tried.attempts += u32::from(!replay && !outcome.lost_its_way());
         tried.failed |= outcome.blame == Blame::Endpoint;
-        tried.unknown |= report.ending == Ending::Failed(Cause::NameUnknown);
+        tried.hopeless |=
+            outcome.blame == Blame::Endpoint && report.ending == Ending::Failed(Cause::NameUnknown);
+        // Nobody's fault, and not to be got around by asking another proxy.
+        tried.hopeless |= outcome.reason == Reason::TunnelRefused && outcome.blame == Blame::Nobody;
         // The one tried last stands last: a failover is told by comparing with it.
         self.tried.push(tried);
     }
@@ -585,12 +651,26 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn end(&mut self, failure: Failure) -> Step {
+    fn end(
+        &mut self,
+        pool: &mut Pool,
+        failure: Failure,
+        now: Instant,
+        events: &mut Vec<Event>,
+    ) -> Step {
+        self.give_up_route(pool, now, events);
         // Between attempts nothing is undecided: what may have been done twice has stopped the call.
         let end = self.answer.unwrap_or(End::Error(failure));
         self.state = State::Ended(end);
         Step::End(end)
     }
+}
+
+/// Whether what a ticket is for is still in the list.
+fn is_listed(pool: &Pool, ticket: &Ticket) -> bool {
+    let proxies = pool.proxies.as_ref();
+    let way = ticket.via.is_none_or(|via| proxies.is_some_and(|p| p.place(via.proxy).is_some()));
+    way && pool.place(ticket.endpoint).is_some()
 }
 
 /// What to call the end of a call after which nothing is left to try.

@@ -20,6 +20,7 @@
 //! an endpoint without a breaker (`pool`); what counts as a failure (`classify`); locks and keys
 //! (`client::Breaker`).
 
+use super::classify::ProxyFault;
 use super::mutant::planted;
 use crate::decide::{Backoff, BackoffError};
 use std::fmt;
@@ -65,6 +66,12 @@ impl BreakerSettings {
         }
         let backoff = Backoff::new(base, max, jitter).map_err(BreakerSettingsError::Delay)?;
         Ok(BreakerSettings { threshold, backoff })
+    }
+
+    /// The same with delays that grow by another factor than 2; see [`Backoff::with_growth`].
+    #[must_use]
+    pub fn with_growth(self, factor: u32) -> Self {
+        BreakerSettings { backoff: self.backoff.with_growth(factor), ..self }
     }
 
     /// Failures in a row that open a circuit.
@@ -160,7 +167,8 @@ pub struct Circuit {
     settings: BreakerSettings,
     stage: Stage,
     generation: u64,
-    failures: u32,
+    /// Failures in a row, by what failed. Of an endpoint everything is in the first.
+    failures: [u32; ProxyFault::ALL.len()],
     /// What the last failure advised, or the end of the wait or lease if the circuit is open.
     retry_at: Option<Instant>,
     /// The probe under way is not lost until then, by its own limits.
@@ -182,7 +190,7 @@ impl Circuit {
             settings,
             stage: Stage::Closed,
             generation: 0,
-            failures: 0,
+            failures: [0; ProxyFault::ALL.len()],
             retry_at: None,
             probe_until: None,
         }
@@ -202,9 +210,14 @@ impl Circuit {
         }
     }
 
-    /// Consecutive failures so far.
+    /// Consecutive failures so far; where several kinds are counted apart, the most of one kind.
     pub fn failures(&self) -> u32 {
-        self.failures
+        self.failures.into_iter().max().unwrap_or(0)
+    }
+
+    /// Consecutive failures of one kind.
+    pub fn failures_of(&self, fault: ProxyFault) -> u32 {
+        self.failures[fault as usize]
     }
 
     /// How long to stay away by the last failure: also below the threshold, where nothing enforces
@@ -269,12 +282,22 @@ impl Circuit {
     /// The generation stays, so the ticket may still [`fail`](Self::fail) if the body of a streamed
     /// answer breaks later (R21).
     pub fn succeed(&mut self, ticket: Ticket) -> Change {
+        self.succeed_but(ticket, None)
+    }
+
+    /// As [`succeed`](Self::succeed), but for one kind of failure, of which nothing is known yet: its
+    /// count stays.
+    pub fn succeed_but(&mut self, ticket: Ticket, unknown: Option<ProxyFault>) -> Change {
         if self.is_stale(ticket) {
             return Change::Stale;
         }
+        let kept = unknown.map(|fault| (fault, self.failures_of(fault)));
         let change = if self.stage == Stage::Closed { Change::Kept } else { Change::Closed };
         self.stage = Stage::Closed;
-        self.failures = 0;
+        self.failures = [0; ProxyFault::ALL.len()];
+        if let Some((fault, failures)) = kept {
+            self.failures[fault as usize] = failures;
+        }
         self.retry_at = None;
         change
     }
@@ -291,16 +314,34 @@ impl Circuit {
         now: Instant,
         random: u64,
     ) -> Change {
+        self.fail_at(ProxyFault::Connect, self.settings, ticket, retry_after, now, random)
+    }
+
+    /// As [`fail`](Self::fail), for one of several kinds of failure that are counted apart, by the settings
+    /// of that kind (P-10). While the circuit is open there is one count: a probe that fails prolongs the
+    /// wait, whatever it failed at.
+    pub fn fail_at(
+        &mut self,
+        fault: ProxyFault,
+        settings: BreakerSettings,
+        ticket: Ticket,
+        retry_after: Option<Duration>,
+        now: Instant,
+        random: u64,
+    ) -> Change {
         if self.is_stale(ticket) {
             return Change::Stale;
         }
-        self.failures = self.failures.saturating_add(1);
-        let backoff = self.settings.backoff.after(self.failures, random);
-        let wait = backoff.max(retry_after.unwrap_or_default()).min(self.settings.backoff.max());
+        let closed = self.stage == Stage::Closed;
+        let before = if closed { self.failures_of(fault) } else { self.failures() };
+        let failures = before.saturating_add(1);
+        self.failures[fault as usize] = failures;
+        let backoff = settings.backoff.after(failures, random);
+        let wait = backoff.max(retry_after.unwrap_or_default()).min(settings.backoff.max());
         self.wait_until(now + wait);
 
-        let opens = self.stage != Stage::Closed
-            || self.failures >= self.settings.threshold
+        let opens = !closed
+            || failures >= settings.threshold
             || retry_after.is_some_and(|asked| !asked.is_zero());
         if !opens {
             return Change::Kept;
@@ -336,7 +377,7 @@ impl Circuit {
         self.stage = Stage::Probing;
         self.generation += 1;
         self.probe_until = None;
-        self.wait_until(now + self.settings.backoff.after(self.failures, random));
+        self.wait_until(now + self.settings.backoff.after(self.failures(), random));
         self.current_ticket()
     }
 

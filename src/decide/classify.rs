@@ -12,7 +12,8 @@
 //! attempt or time is left (`call`).
 
 use super::mutant::planted;
-use super::report::{Cause, Ending, Limit, Report};
+use super::proxy_reply::ProxyReply;
+use super::report::{Cause, Ending, Limit, Phase, Report};
 use super::status_set::StatusSet;
 use std::time::Duration;
 
@@ -92,10 +93,51 @@ pub enum Reason {
 pub enum Blame {
     /// The endpoint's.
     Endpoint,
+    /// That of the proxy on the way to it.
+    Proxy,
     /// The caller's: its body source, its limits.
     Caller,
-    /// Nobody's: a success, a stale connection, the call's own deadline.
+    /// Nobody's: a success, a stale connection, the call's own deadline, a proxy that keeps to its rules.
     Nobody,
+}
+
+/// What an attempt says of the proxy it went through, where it went through one (ruling R12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Passage {
+    /// Nothing either way.
+    Untold,
+    /// It works: an answer came from behind it.
+    Works,
+    /// It works so far: the head of an answer came from behind it, and its body is yet to come.
+    Begun,
+    /// It let us through to the endpoint, which then failed: no proof of its health, but proof that the
+    /// endpoint can be reached.
+    Through,
+    /// It failed.
+    Failed(ProxyFault),
+    /// It failed, or the endpoint behind it: another proxy will tell.
+    Either,
+    /// It refused our credentials, which time does not change.
+    Unauthorized,
+}
+
+/// What a proxy failed at. Each kind is counted by itself: one that is slow now and then is not one
+/// that is gone (seed 004).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ProxyFault {
+    /// Being reached: its name, its port, TLS to it, its greeting.
+    Connect,
+    /// Leading on to an endpoint, as another proxy has shown.
+    Tunnel,
+    /// Handing over the body of an answer: it stalled or broke off.
+    Body,
+}
+
+impl ProxyFault {
+    /// Every kind.
+    pub const ALL: &'static [ProxyFault] =
+        &[ProxyFault::Connect, ProxyFault::Tunnel, ProxyFault::Body];
 }
 
 /// What an attempt says about the health of the one it is blamed on.
@@ -135,6 +177,32 @@ pub struct Outcome {
     pub health: Health,
     /// What may follow.
     pub then: Then,
+    /// What it says of the proxy.
+    pub passage: Passage,
+}
+
+impl Outcome {
+    /// The endpoint was not reached, and that is not its fault: another way to it may be tried.
+    pub fn lost_its_way(&self) -> bool {
+        self.blame == Blame::Proxy || self.passage == Passage::Either
+    }
+
+    /// What it means for the endpoint alone.
+    pub(super) fn at_endpoint(&self) -> Outcome {
+        Outcome { passage: Passage::Untold, ..*self }
+    }
+
+    /// What it means for the proxy alone.
+    pub(super) fn at_proxy(&self) -> Outcome {
+        let (reason, health) = match self.passage {
+            Passage::Works | Passage::Begun => (Reason::None, Health::Good),
+            Passage::Failed(_) | Passage::Unauthorized => (self.reason, Health::Bad),
+            // It is worth counting where it is refused what it is asked for.
+            _ if self.reason == Reason::TunnelRefused => (self.reason, Health::Neutral),
+            _ => (Reason::None, Health::Neutral),
+        };
+        Outcome { reason, health, blame: Blame::Proxy, ..*self }
+    }
 }
 
 /// What of a call bears on the judgement of its attempts.
@@ -150,6 +218,10 @@ pub struct Rules<'a> {
     pub connect_cut: bool,
     /// The limit of the attempt is the deadline of the call.
     pub attempt_cut: bool,
+    /// An answer is judged by its head: its body is yet to come.
+    pub streamed: bool,
+    /// In this call another proxy could not reach the same endpoint either.
+    pub suspected: bool,
     /// What the caller's judge said of the answer.
     pub verdict: Verdict,
 }
@@ -193,7 +265,15 @@ const EARLY_522: Duration = Duration::from_secs(60);
 /// Judges one attempt.
 pub fn classify(report: &Report, rules: &Rules<'_>) -> Outcome {
     match (report.ending, report.status) {
-        (Ending::Answered, Some(status)) => answered(status, report.head_after, rules),
+        (Ending::Answered, Some(status)) => {
+            let passage = match status {
+                // Where there is no tunnel a proxy may speak for an endpoint that it cannot reach.
+                502..=504 if !report.tunnelled => Passage::Untold,
+                _ if rules.streamed => Passage::Begun,
+                _ => Passage::Works,
+            };
+            Outcome { passage, ..answered(status, report.head_after, rules) }
+        }
         // A transport that calls a headless exchange answered is at fault, not the endpoint.
         (Ending::Answered, None) => failed(Cause::Local, report, rules),
         (Ending::Failed(cause), _) => failed(cause, report, rules),
@@ -249,17 +329,21 @@ fn by_status(status: u16, head_after: Option<Duration>, rules: &Rules<'_>) -> Ou
         blame: if failure { Blame::Endpoint } else { Blame::Nobody },
         health: if failure { Health::Bad } else { Health::Good },
         then: if moves_on { Then::MoveOn } else { Then::Deliver },
+        passage: Passage::Works,
     }
 }
 
 fn failed(cause: Cause, report: &Report, rules: &Rules<'_>) -> Outcome {
     let delivery = match (report.asked_to_send, report.status) {
         (false, _) => Delivery::NotSent,
+        // A proxy that asks who we are has not handed it on (RFC 9110 section 15.5.8).
+        _ if cause == Cause::ProxyRefused => Delivery::NotProcessed,
         _ if cause == Cause::Reset && planted!(ResetIsNotSent) => Delivery::NotSent,
         (true, None) => Delivery::Maybe,
         (true, Some(_)) => Delivery::Answered,
     };
-    let may_go_on = delivery == Delivery::NotSent || rules.repeatable || planted!(ResetMovesOn);
+    let may_go_on =
+        delivery <= Delivery::NotProcessed || rules.repeatable || planted!(ResetMovesOn);
     let onward = if may_go_on { Then::MoveOn } else { Then::Stop };
     let ends = |reason, blame| Outcome {
         delivery,
@@ -267,6 +351,7 @@ fn failed(cause: Cause, report: &Report, rules: &Rules<'_>) -> Outcome {
         blame,
         health: Health::Neutral,
         then: Then::Stop,
+        passage: Passage::Untold,
     };
     let fails = |reason| Outcome {
         delivery,
@@ -274,6 +359,7 @@ fn failed(cause: Cause, report: &Report, rules: &Rules<'_>) -> Outcome {
         blame: Blame::Endpoint,
         health: Health::Bad,
         then: onward,
+        passage: passed(cause, report),
     };
     if is_stale(cause, report) {
         return Outcome {
@@ -282,9 +368,10 @@ fn failed(cause: Cause, report: &Report, rules: &Rules<'_>) -> Outcome {
             blame: Blame::Nobody,
             health: Health::Neutral,
             then: if rules.repeatable || planted!(StaleIsSafe) { Then::Replay } else { onward },
+            passage: Passage::Untold,
         };
     }
-    match cause {
+    let outcome = match cause {
         Cause::TimedOut(Limit::Attempt) if rules.attempt_cut => {
             ends(Reason::Deadline, Blame::Nobody)
         }
@@ -302,10 +389,68 @@ fn failed(cause: Cause, report: &Report, rules: &Rules<'_>) -> Outcome {
         Cause::Closed => fails(Reason::Eof),
         Cause::Protocol => fails(Reason::Protocol),
         Cause::Truncated => fails(Reason::Truncated),
-        Cause::ProxyRefused => ends(Reason::TunnelRefused, Blame::Nobody),
+        Cause::ProxyRefused => fails(refusal(report.proxy_reply)),
         // Wherever it came, it says nothing of the endpoint, and nobody waits for more.
         Cause::Cancelled => ends(Reason::Cancelled, Blame::Nobody),
         Cause::TooLarge | Cause::BodySource | Cause::Local => ends(Reason::Local, Blame::Caller),
+    };
+    if outcome.blame == Blame::Endpoint { on_the_way(outcome, report, rules) } else { outcome }
+}
+
+/// What a failure says of the proxy, once the endpoint was reached.
+fn passed(cause: Cause, report: &Report) -> Passage {
+    match cause {
+        _ if report.phase == Phase::Body => Passage::Failed(ProxyFault::Body),
+        _ if report.tunnelled && report.phase >= Phase::Tls => Passage::Through,
+        _ => Passage::Untold,
+    }
+}
+
+/// Why a proxy says no.
+fn refusal(reply: Option<ProxyReply>) -> Reason {
+    match reply {
+        Some(reply) if reply.is_about_credentials() => Reason::Auth,
+        None | Some(ProxyReply::Http(..=499) | ProxyReply::Socks5(2 | 7 | 8)) => {
+            Reason::TunnelRefused
+        }
+        Some(ProxyReply::Socks5(5)) => Reason::Refused,
+        Some(_) => Reason::Unreachable,
+    }
+}
+
+/// Whose fault it is where the endpoint was not reached: by the phase, and then by the cause (R12).
+fn on_the_way(outcome: Outcome, report: &Report, rules: &Rules<'_>) -> Outcome {
+    let proxys = |passage| Outcome { blame: Blame::Proxy, passage, ..outcome };
+    let nobodys =
+        |passage| Outcome { blame: Blame::Nobody, health: Health::Neutral, passage, ..outcome };
+    let eithers = || match rules.suspected {
+        // Two proxies say the same of it.
+        true => Outcome { passage: Passage::Untold, ..outcome },
+        false => nobodys(Passage::Either),
+    };
+    let late = |cause| matches!(cause, Ending::Failed(Cause::TimedOut(Limit::Connect)));
+    match (report.phase, report.proxy_reply) {
+        (_, Some(reply)) if reply.is_about_credentials() => proxys(Passage::Unauthorized),
+        // Less time than it was due is no proof that a proxy is down.
+        (Phase::ProxyConnect | Phase::ProxyAuth | Phase::Tunnel, None)
+            if rules.connect_cut && late(report.ending) =>
+        {
+            Outcome { blame: Blame::Proxy, ..nobodys(Passage::Untold) }
+        }
+        (Phase::ProxyConnect | Phase::ProxyAuth, _) => proxys(Passage::Failed(ProxyFault::Connect)),
+        // Its rules are nobody's fault, and not to be got around by asking another one.
+        (Phase::Tunnel, Some(ProxyReply::Http(..=499) | ProxyReply::Socks5(2))) => {
+            nobodys(Passage::Untold)
+        }
+        // It cannot do what it is there for.
+        (Phase::Tunnel, Some(ProxyReply::Socks5(7 | 8))) => {
+            proxys(Passage::Failed(ProxyFault::Tunnel))
+        }
+        (Phase::Tunnel, None) if outcome.reason == Reason::Protocol => {
+            proxys(Passage::Failed(ProxyFault::Tunnel))
+        }
+        (Phase::Tunnel, _) => eithers(),
+        _ => outcome,
     }
 }
 

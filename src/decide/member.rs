@@ -1,14 +1,14 @@
-//! One endpoint with its live state.
+//! One endpoint, or one proxy, with its live state.
 
 use super::circuit::CircuitState;
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Reach};
 use super::latency::Latency;
 use super::mutant::planted;
 use super::state::{Record, State};
 use super::weight::Weight;
 use std::time::{Duration, Instant};
 
-/// An endpoint, its health and its history.
+/// A member of a pool, its health and its history.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// As configured.
@@ -25,6 +25,8 @@ pub struct Member {
     pub disabled: bool,
     /// A server asked to be left alone until then (ruling R10, without a breaker).
     pub cooling_until: Option<Instant>,
+    /// By what way it is reached, or what it leads to.
+    pub reach: Reach,
     /// The place of its origin in the pool.
     pub(super) origin: usize,
     /// Which list of the pool it is on.
@@ -49,6 +51,7 @@ pub(super) enum Standing {
 impl Member {
     pub(super) fn new(endpoint: Endpoint, weight: Weight, origin: usize, now: Instant) -> Self {
         Member {
+            reach: Reach::default(),
             endpoint,
             weight,
             record: Record::new(now),

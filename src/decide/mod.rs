@@ -42,19 +42,20 @@ mod words;
 
 pub use backoff::{Backoff, BackoffError};
 pub use budget::{Budget, BudgetError, BudgetSettings};
-pub use call::{Call, End, Failure, Step, Ticket};
+pub use call::{Call, End, Failure, HopTicket, Step, Ticket};
 pub use circuit::{
     BreakerSettings, BreakerSettingsError, Change, Circuit, CircuitState, Ticket as CircuitTicket,
 };
 pub use classify::{
-    Advice, Blame, Delivery, Health, Outcome, Reason, Rules, Then, Verdict, advised, classify,
+    Advice, Blame, Delivery, Health, Outcome, Passage, ProxyFault, Reason, Rules, Then, Verdict,
+    advised, classify,
 };
 pub use draw::WeightedDraw;
 pub use duration_text::{
     DurationText, InvalidValue, LimitText, SizeText, parse_duration, parse_flag, parse_limit,
     parse_size,
 };
-pub use endpoint::{Endpoint, EndpointId};
+pub use endpoint::{Endpoint, EndpointId, Kind, Reach, Scheme};
 pub use event::Event;
 pub use hold::Hold;
 pub use latency::Latency;

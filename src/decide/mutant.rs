@@ -68,6 +68,18 @@ pub(crate) enum Mutant {
     AnswerForgotten,
     /// A call that has waited waits again.
     WaitsForever,
+    /// A proxy that could not reach a target is blamed without a second opinion.
+    SuspectCooled,
+    /// An endpoint that one proxy could not reach is blamed without a second opinion.
+    EitherIsEndpoint,
+    /// A proxy that led nowhere is asked again for the same endpoint.
+    ProxyNotUsedUp,
+    /// A proxy that refused our credentials is asked again after a wait.
+    AuthNotLasting,
+    /// Where no proxy may be tried, it goes straight.
+    RouteStraight,
+    /// A proxy that led nowhere ends the call.
+    RouteGivenUp,
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The lowest priority that has a candidate, and among equals by weight (ruling R5); the order begins
 //! at the endpoint held (R3). An endpoint tried in this call is a candidate again only when all
 //! others were tried as often, and one whose name does not exist is none a second time: asking again
-//! at once cannot change that. An endpoint that cools without a breaker comes behind the others (R10).
+//! at once cannot change that. Proxies are picked by the same rules. An endpoint that cools without a breaker comes behind the others (R10).
 //!
 //! An endpoint that may be probed is tried first by the first request that may be sent twice (R7):
 //! if it has not recovered, that request goes on elsewhere. It overtakes neither a hold nor a better
@@ -25,8 +25,8 @@ pub struct Tried {
     pub attempts: u32,
     /// An attempt failed and the endpoint was blamed.
     pub failed: bool,
-    /// Its name does not exist.
-    pub unknown: bool,
+    /// Asking again at once cannot change it: its name does not exist, or no proxy leads there.
+    pub hopeless: bool,
 }
 
 /// The endpoint to try next.
@@ -64,7 +64,7 @@ pub fn pick(
     for round in 0..wanted.attempts_per_endpoint {
         out.clear();
         let done = |tried: &&Tried| {
-            (tried.attempts > round && !planted!(TriedNotLeftOut)) || tried.unknown
+            (tried.attempts > round && !planted!(TriedNotLeftOut)) || tried.hopeless
         };
         let places = wanted.tried.iter().filter(done);
         out.extend(places.filter_map(|tried| pool.place(tried.endpoint.id)));
@@ -78,6 +78,20 @@ pub fn pick(
         }
     }
     None
+}
+
+/// Picks this one or none: the endpoint that an absolute URL stands for.
+pub(super) fn pick_at(pool: &Pool, wanted: &Wanted<'_>, place: usize) -> Option<Pick> {
+    let id = pool.members()[place].endpoint.id;
+    let tried = wanted.tried.iter().find(|tried| tried.endpoint.id == id);
+    let attempts = tried.map_or(0, |tried| tried.attempts);
+    let spent = attempts >= wanted.attempts_per_endpoint || tried.is_some_and(|t| t.hopeless);
+    if spent || !pool.is_candidate(place) {
+        return None;
+    }
+    let probe = pool.probes().contains(&(pool.members()[place].endpoint.priority, place));
+    let last = attempts + 1 >= wanted.attempts_per_endpoint;
+    Some(Pick { place, attempts, probe, last })
 }
 
 /// A place that is not `out`, and whether it would be probed.
@@ -126,7 +140,7 @@ fn left_after(pool: &Pool, wanted: &Wanted<'_>, place: usize) -> usize {
         let here = pool.place(tried.endpoint.id).filter(|here| pool.is_candidate(*here));
         here.is_some_and(|here| {
             let attempts = tried.attempts + u32::from(here == place);
-            attempts >= most || tried.unknown
+            attempts >= most || tried.hopeless
         })
     };
     let fresh = !wanted.tried.iter().any(|tried| pool.place(tried.endpoint.id) == Some(place));

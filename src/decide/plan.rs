@@ -40,20 +40,24 @@ pub struct Plan<'a> {
     pub hold_for: Duration,
     /// What to do where nothing may be tried.
     pub when_none_eligible: WhenNoneEligible,
+    /// This endpoint and no other: that of an absolute URL.
+    pub at: Option<EndpointId>,
     /// This endpoint and no other, once: the caller's own health check.
     pub only: Option<EndpointId>,
+    /// This proxy and no other, once: the caller's own health check.
+    pub through: Option<EndpointId>,
 }
 
 /// What a call does when no endpoint may be tried (ruling R8).
 ///
-/// It concerns circuits that are open, and endpoints that are disabled. Without a breaker no other
-/// endpoint is ever refused.
+/// It concerns circuits that are open, endpoints that are disabled, and proxies that cool or are disabled.
+/// Without a breaker no other endpoint is ever refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WhenNoneEligible {
     /// It fails at once, and says how long the shortest wait is.
     #[default]
     FailFast,
-    /// One call at a time tries the endpoint that is due first; the others fail at once.
+    /// One call at a time tries the endpoint, or the proxy, that is due first; the others fail at once.
     TryNearest,
 }

@@ -1,5 +1,6 @@
-//! The endpoints of a client with their live state. Stores and delegates: what a state means for
-//! a request is decided in `pick`, what an outcome means in `classify`, `circuit` and `weight`.
+//! The endpoints of a client with their live state, and its proxies, which are a pool of the same make
+//! inside theirs. Stores and delegates: what a state means for a request is decided in `pick`, what
+//! an outcome means in `classify`, `circuit` and `weight`.
 //!
 //! Who may be picked is kept ready, so that a pick costs O(log n): one weighted draw over those that
 //! are eligible, one over those that cool without a breaker and only come behind the others (ruling
@@ -12,9 +13,9 @@ mod replace;
 
 use super::budget::{Budget, BudgetSettings};
 use super::circuit::{BreakerSettings, Change, Circuit, Ticket as CircuitTicket};
-use super::classify::{Blame, Health, Outcome, Reason};
+use super::classify::{Health, Outcome, Passage, ProxyFault, Reason};
 use super::draw::WeightedDraw;
-use super::endpoint::{Endpoint, EndpointId};
+use super::endpoint::{Endpoint, EndpointId, Kind, Reach};
 use super::event::Event;
 use super::hold::Hold;
 use super::member::Member;
@@ -29,8 +30,13 @@ use std::time::{Duration, Instant};
 /// What a pool is told once, when the client is built.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolSettings {
+    /// What its members are.
+    pub kind: Kind,
     /// A circuit for each origin; `None`: no endpoint is ever refused for its failures.
     pub breaker: Option<BreakerSettings>,
+    /// Of proxies: by what settings each kind of failure is counted, by its place in
+    /// [`ProxyFault::ALL`]; `None`: by those of the breaker.
+    pub faults: [Option<BreakerSettings>; ProxyFault::ALL.len()],
     /// How weights follow outcomes, where endpoints share a priority.
     pub strategy: WeightStrategy,
     /// Weights follow outcomes also while no priority is shared: a weighted list of one, to which
@@ -45,7 +51,9 @@ pub struct PoolSettings {
 impl Default for PoolSettings {
     fn default() -> Self {
         PoolSettings {
+            kind: Kind::Endpoint,
             breaker: None,
+            faults: [None; ProxyFault::ALL.len()],
             strategy: WeightStrategy::agoda(),
             weighted: false,
             honor_retry_after: true,
@@ -54,7 +62,7 @@ impl Default for PoolSettings {
     }
 }
 
-/// An endpoint to be put into a pool.
+/// A member to be put into a pool.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// Which one, and its priority.
@@ -65,6 +73,8 @@ pub struct Entry {
     pub keep_maximum: bool,
     /// Scheme, host and port: what shares a circuit.
     pub origin: Arc<str>,
+    /// By what way it is reached, or what it leads to.
+    pub reach: Reach,
 }
 
 impl Entry {
@@ -115,6 +125,8 @@ pub struct Pool {
     pub failover_told: bool,
     /// What repeats may cost, if that is bounded.
     pub budget: Option<Budget>,
+    /// The ways to the endpoints; `None`: straight to each.
+    pub proxies: Option<Box<Pool>>,
 }
 
 impl Pool {
@@ -138,6 +150,7 @@ impl Pool {
             hold: Hold::default(),
             failover_told: false,
             budget: settings.budget.map(|budget| Budget::new(budget, entries.len(), now)),
+            proxies: None,
         };
         pool.replace(entries, now, &mut Vec::new());
         pool
@@ -244,7 +257,7 @@ impl Pool {
             member.record.counts[outcome.reason.code() as usize] += 1;
         }
         let asked = report.retry_after.filter(|_| self.settings.honor_retry_after);
-        let change = self.settle_circuit(place, ticket, outcome.health, asked, now, chance);
+        let change = self.settle_circuit(place, ticket, outcome, asked, now, chance);
         if change == Change::Stale {
             return;
         }
@@ -257,6 +270,9 @@ impl Pool {
                 // It will be left alone, and this is why.
                 self.members[place].record.reason = outcome.reason;
             }
+        }
+        if outcome.passage == Passage::Unauthorized && !planted!(AuthNotLasting) {
+            self.members[place].disabled = true;
         }
         self.follow(place, change, outcome, events);
         self.refresh_origin(place, now, events);
@@ -278,7 +294,35 @@ impl Pool {
         self.refresh_origin(place, now, events);
     }
 
-    /// Takes an endpoint out of service, with the operator's words.
+    /// Ends an attempt of which others will tell what to make: its ticket stays out, for
+    /// [`record_more`](Pool::record_more) or [`release`](Pool::release).
+    pub fn suspend(&mut self, id: EndpointId) {
+        if let Some(place) = self.leave(id) {
+            self.members[place].record.attempts += 1;
+        }
+    }
+
+    /// Takes back the ticket of an attempt that has ended already.
+    pub fn release(
+        &mut self,
+        id: EndpointId,
+        ticket: CircuitTicket,
+        now: Instant,
+        events: &mut Vec<Event>,
+    ) {
+        let Some(place) = self.place(id) else { return };
+        let _ = self.origins[self.members[place].origin].circuit.release(ticket);
+        self.refresh_origin(place, now, events);
+    }
+
+    /// An answer that began well, by this ticket, is whole.
+    pub fn vouch(&mut self, id: EndpointId, ticket: CircuitTicket) {
+        if let Some(place) = self.place(id) {
+            self.origins[self.members[place].origin].circuit.succeed(ticket);
+        }
+    }
+
+    /// Takes a member out of service, with the operator's words.
     pub fn disable(
         &mut self,
         id: EndpointId,
@@ -286,7 +330,9 @@ impl Pool {
         now: Instant,
         events: &mut Vec<Event>,
     ) -> bool {
-        let Some(&place) = self.places.get(&id) else { return false };
+        let Some(&place) = self.places.get(&id) else {
+            return self.proxies.as_mut().is_some_and(|p| p.disable(id, why, now, events));
+        };
         let member = &mut self.members[place];
         member.disabled = true;
         member.record.reason = Reason::Operator;
@@ -296,9 +342,11 @@ impl Pool {
         true
     }
 
-    /// Puts an endpoint back into service: with a breaker, its first request is a probe.
+    /// Puts a member back into service: with a breaker, its first request is a probe.
     pub fn enable(&mut self, id: EndpointId, now: Instant, events: &mut Vec<Event>) -> bool {
-        let Some(&place) = self.places.get(&id) else { return false };
+        let Some(&place) = self.places.get(&id) else {
+            return self.proxies.as_mut().is_some_and(|p| p.enable(id, now, events));
+        };
         let member = &mut self.members[place];
         if std::mem::replace(&mut member.disabled, false) {
             member.cooling_until = None;
@@ -310,9 +358,18 @@ impl Pool {
         true
     }
 
+    /// A member refused our credentials, and there are others now: its first request is a probe (P-7).
+    pub fn renew(&mut self, id: EndpointId, now: Instant, events: &mut Vec<Event>) {
+        if self.place(id).is_some_and(|place| self.members[place].record.reason == Reason::Auth) {
+            self.enable(id, now, events);
+        }
+    }
+
     /// Sets the live and the maximum weight.
     pub fn set_weight(&mut self, id: EndpointId, weight: Weight, events: &mut Vec<Event>) -> bool {
-        let Some(&place) = self.places.get(&id) else { return false };
+        let Some(&place) = self.places.get(&id) else {
+            return self.proxies.as_mut().is_some_and(|p| p.set_weight(id, weight, events));
+        };
         self.weigh(place, weight, events);
         true
     }
@@ -322,7 +379,12 @@ impl Pool {
         &self.members
     }
 
-    /// The place of an endpoint.
+    /// Whether an endpoint is listed that needs no proxy.
+    pub fn has_direct(&self) -> bool {
+        self.members.iter().any(|member| member.reach.direct)
+    }
+
+    /// The place of a member.
     pub fn place(&self, id: EndpointId) -> Option<usize> {
         self.places.get(&id).copied()
     }
@@ -346,7 +408,7 @@ impl Pool {
                 self.origins[self.members[place].origin].circuit.wait(now)
             }
             Some(&place) => self.wait(place, now),
-            None => Duration::ZERO,
+            None => self.proxies.as_ref().map_or(Duration::ZERO, |p| p.advice(id, now)),
         }
     }
 
@@ -379,18 +441,23 @@ impl Pool {
         &mut self,
         place: usize,
         ticket: CircuitTicket,
-        health: Health,
+        outcome: &Outcome,
         asked: Option<Duration>,
         now: Instant,
         chance: u64,
     ) -> Change {
-        if self.settings.breaker.is_none() {
-            return Change::Kept;
-        }
+        let Some(breaker) = self.settings.breaker else { return Change::Kept };
         let circuit = &mut self.origins[self.members[place].origin].circuit;
-        match (health, asked) {
+        if let (Health::Bad, Passage::Failed(fault)) = (outcome.health, outcome.passage) {
+            let settings = self.settings.faults[fault as usize].unwrap_or(breaker);
+            return circuit.fail_at(fault, settings, ticket, asked, now, chance);
+        }
+        match (outcome.health, asked) {
             // What an answer asks for binds, also one that counts against nobody (ruling R10).
             (Health::Bad, _) | (Health::Good, Some(_)) => circuit.fail(ticket, asked, now, chance),
+            (Health::Good, None) if outcome.passage == Passage::Begun => {
+                circuit.succeed_but(ticket, Some(ProxyFault::Body))
+            }
             (Health::Good, None) => circuit.succeed(ticket),
             (Health::Neutral, _) => circuit.release(ticket),
         }
@@ -404,11 +471,11 @@ impl Pool {
                 record.successes += 1;
                 record.failures_in_a_row = 0;
             }
-            Health::Bad if outcome.blame == Blame::Endpoint => {
+            Health::Bad => {
                 record.failures += 1;
                 record.failures_in_a_row = record.failures_in_a_row.saturating_add(1);
             }
-            Health::Bad | Health::Neutral => return,
+            Health::Neutral => return,
         }
         // What is disabled is so for the operator's reason, whatever ends meanwhile.
         if disabled {
@@ -457,7 +524,8 @@ impl Pool {
         events.push(Event::WeightChanged { endpoint, old: old.value(), new: weight.value() });
         self.at_minimum -= usize::from(old.is_at_min());
         self.at_minimum += usize::from(weight.is_at_min());
-        if weight.is_at_min() && self.at_minimum == self.members.len() {
+        let endpoints = self.settings.kind == Kind::Endpoint;
+        if endpoints && weight.is_at_min() && self.at_minimum == self.members.len() {
             events.push(Event::AllAtMinimum);
         }
     }

@@ -109,6 +109,9 @@ pub struct Report {
     pub status: Option<u16>,
     /// What the proxy said, where it refused. Never together with a [`status`](Report::status).
     pub proxy_reply: Option<ProxyReply>,
+    /// The bytes of the request and the answer went through a tunnel of a proxy, who could not put in
+    /// any of its own.
+    pub tunnelled: bool,
     /// The transport was asked to transmit at least one byte of this request (ruling R1): from then
     /// on a server may have seen it.
     pub asked_to_send: bool,
@@ -136,6 +139,7 @@ impl Report {
             ending: Ending::Failed(Cause::Local),
             status: None,
             proxy_reply: None,
+            tunnelled: false,
             asked_to_send: false,
             bytes_sent: 0,
             bytes_received: 0,

@@ -35,7 +35,7 @@ pub unsafe extern "C" fn anyhost_attempt_endpoint(
     guard!(value or ptr::null(), Ok(handle::get(attempt)?.endpoint.as_ptr()))
 }
 
-/// The label of the proxy; NULL for a direct connection, as every one is in this version, and for NULL.
+/// The label of the proxy it went through; NULL where it went straight to the endpoint, and for NULL.
 ///
 /// The text lives as long as the attempt. Any thread. Since 0.1.0.
 #[unsafe(no_mangle)]
@@ -160,6 +160,7 @@ pub unsafe extern "C" fn anyhost_attempt_bytes_received(attempt: *const anyhost_
 pub(super) struct Shown {
     attempt: Attempt,
     endpoint: CString,
+    proxy: Option<CString>,
     message: CString,
 }
 
@@ -167,6 +168,7 @@ impl Shown {
     pub(super) fn new(attempt: &Attempt) -> Tagged<Self> {
         Tagged::new::<anyhost_attempt>(Shown {
             endpoint: text::owned(attempt.endpoint()),
+            proxy: attempt.proxy().map(text::owned),
             message: text::one_line(attempt.message()),
             attempt: attempt.clone(),
         })
@@ -176,9 +178,8 @@ impl Shown {
         attempts.iter().map(Shown::new).collect()
     }
 
-    /// Connections are direct so far.
     fn proxy(&self) -> *const c_char {
-        ptr::null()
+        self.proxy.as_ref().map_or(ptr::null(), |proxy| proxy.as_ptr())
     }
 
     fn http_status(&self) -> i32 {

@@ -13,7 +13,8 @@ use super::numbers::ANYHOST_PRIORITY_AUTO;
 use super::response::anyhost_response;
 use super::{Out, flag, guard, is_null, out_of_range, text};
 use crate::{
-    Advice, Attempt, Client, ClientBuilder, Endpoint, Error, Event, Response, Result, Verdict,
+    Advice, Attempt, Client, ClientBuilder, Endpoint, Error, Event, Proxy, Response, Result,
+    Verdict,
 };
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -130,6 +131,32 @@ pub unsafe extern "C" fn anyhost_builder_add_endpoint(
         status,
         change(builder, |builder| {
             builder.add_endpoint(endpoint(url, weight, priority, label)?);
+            Ok(())
+        })
+    )
+}
+
+/// Adds a proxy. With at least one, every request goes through one of them, drawn by weight.
+///
+/// `url` has the scheme http, https, socks4, socks4a, socks5 or socks5h, with user info where the proxy
+/// asks who we are; or it is the word `direct`, which stands for going straight to the endpoint: nothing
+/// else ever does. `weight` is its share, 1 to 1000; 0 = the default. `label` is what it is called in
+/// attempts, events and errors; NULL = scheme://host:port. The texts are copied.
+///
+/// A client with proxies and no endpoints takes whole URLs in the place of paths.
+///
+/// ANYHOST_E_URL for what is no proxy, ANYHOST_E_RANGE for a weight above 1000. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_builder_add_proxy(
+    builder: *mut anyhost_builder,
+    url: *const c_char,
+    weight: u32,
+    label: *const c_char,
+) -> i32 {
+    guard!(
+        status,
+        change(builder, |builder| {
+            builder.add_proxy(proxy(url, weight, label)?);
             Ok(())
         })
     )
@@ -374,6 +401,27 @@ pub(super) unsafe fn endpoint(
     Ok(match label {
         Some(label) => endpoint.label(label),
         None => endpoint,
+    })
+}
+
+/// A proxy as C describes it.
+///
+/// # Safety
+///
+/// `url` and `label` are NULL or C strings.
+pub(super) unsafe fn proxy(url: *const c_char, weight: u32, label: *const c_char) -> Result<Proxy> {
+    // SAFETY: as the caller promises.
+    let (url, label) = unsafe { (text::read(url, "url")?, text::read_if_any(label, "label")?) };
+    let mut proxy = Proxy::new(url)?;
+    if weight > WEIGHT_MOST {
+        return Err(out_of_range("weight", "is at most 1000"));
+    }
+    if weight > 0 {
+        proxy = proxy.weight(weight);
+    }
+    Ok(match label {
+        Some(label) => proxy.label(label),
+        None => proxy,
     })
 }
 

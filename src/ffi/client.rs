@@ -243,10 +243,12 @@ pub unsafe extern "C" fn anyhost_client_apply(
 ) -> i32 {
     guard!(status err, {
         let (client, update) = (handle::keep(client)?, handle::keep(update)?);
-        let endpoints = update.with(|listed| listed.checked())??;
-        client.ask(|client| match endpoints.is_empty() {
-            true => Ok(()),
-            false => client.update(endpoints),
+        let (endpoints, proxies) = update.with(|listed| listed.checked())??;
+        let (endpoints, proxies) =
+            ((!endpoints.is_empty()).then_some(endpoints), (!proxies.is_empty()).then_some(proxies));
+        client.ask(|client| match (&endpoints, &proxies) {
+            (None, None) => Ok(()),
+            _ => client.apply(endpoints, proxies),
         })
     })
 }

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn anyhost_event_phase(event: *const anyhost_event) -> i32
     guard!(value or 0, Ok(handle::get(event)?.phase.code()))
 }
 
-/// The label of the proxy it is about; NULL where it is about none, as always in this version.
+/// The label of the proxy it is about, or that the attempt goes through; NULL where there is none.
 ///
 /// The text lives as long as the event. Inside its callback. Since 0.1.0.
 #[unsafe(no_mangle)]
@@ -129,6 +129,7 @@ pub(super) struct View {
     new_state: i32,
     weights: (u32, u32),
     endpoint: Option<CString>,
+    proxy: Option<CString>,
     attempt: Option<Tagged<Shown>>,
 }
 
@@ -145,6 +146,7 @@ impl anyhost_event {
             new_state: event.new_state().map_or(-1, State::code),
             weights: (event.old_weight(), event.new_weight()),
             endpoint: event.endpoint().map(text::owned),
+            proxy: event.proxy().map(text::owned),
             attempt: event.attempt().map(Shown::new),
         });
         callback(view.borrowed());
@@ -156,8 +158,7 @@ impl View {
         self.endpoint.as_ref().map_or(ptr::null(), |endpoint| endpoint.as_ptr())
     }
 
-    /// Connections are direct so far.
     fn proxy(&self) -> *const c_char {
-        ptr::null()
+        self.proxy.as_ref().map_or(ptr::null(), |proxy| proxy.as_ptr())
     }
 }

@@ -180,9 +180,8 @@ impl Seen {
         })
     }
 
-    /// An endpoint: there is nothing else so far.
     fn kind(&self) -> i32 {
-        1
+        self.member.kind() as i32
     }
 
     fn cooling_ms(&self) -> u64 {

@@ -1,14 +1,15 @@
-//! A list of endpoints that takes the place of a client's.
+//! Lists of endpoints and of proxies that take the place of a client's.
 
-use super::builder::endpoint;
+use super::builder::{endpoint, proxy};
 use super::handle::{self, Object, Opaque, Owned};
 use super::loan::Loan;
 use super::{Out, flag, guard, text};
-use crate::{Endpoint, Error, Result};
+use crate::{Endpoint, Error, Proxy, Result};
 use std::ffi::c_char;
 use std::ptr;
 
-/// A list of endpoints, to be put in the place of a client's by anyhost_client_apply.
+/// Lists of endpoints and of proxies, to be put in the place of a client's by anyhost_client_apply. A list that
+/// names nobody leaves the client's as it is.
 ///
 /// A function that fails is remembered: anyhost_client_apply answers the first failure, so that only it
 /// needs to be checked. One thread at a time.
@@ -63,6 +64,29 @@ pub unsafe extern "C" fn anyhost_update_add_endpoint(
     )
 }
 
+/// Adds a proxy to the list, one that the client has or a new one.
+///
+/// All as in anyhost_builder_add_proxy, but for a `weight` of 0: a proxy that the client has keeps its
+/// maximum weight. One that stays with other credentials may be asked again if it had refused the old
+/// ones. The texts are copied.
+///
+/// ANYHOST_E_URL for what is no proxy, ANYHOST_E_RANGE for a weight above 1000. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_update_add_proxy(
+    update: *mut anyhost_update,
+    url: *const c_char,
+    weight: u32,
+    label: *const c_char,
+) -> i32 {
+    guard!(
+        status,
+        change(update, |listed| {
+            listed.proxies.push(proxy(url, weight, label)?);
+            Ok(())
+        })
+    )
+}
+
 /// Adds a header that every request to one endpoint of the list carries, and no request to another.
 ///
 /// `key` is the label of an endpoint of this list, or its base URL as it was given. Headers of an endpoint
@@ -111,6 +135,7 @@ pub unsafe extern "C" fn anyhost_update_endpoint_server_name(
 #[derive(Default)]
 pub(super) struct Listed {
     endpoints: Vec<Endpoint>,
+    proxies: Vec<Proxy>,
     mistake: Option<Error>,
 }
 
@@ -119,10 +144,10 @@ impl Listed {
         Endpoint::find_in(&mut self.endpoints, key)
     }
 
-    /// The list, if no mistake was made in it. It may be asked for more than once.
-    pub(super) fn checked(&self) -> Result<Vec<Endpoint>> {
+    /// The lists, if no mistake was made in them. They may be asked for more than once.
+    pub(super) fn checked(&self) -> Result<(Vec<Endpoint>, Vec<Proxy>)> {
         match &self.mistake {
-            None => Ok(self.endpoints.clone()),
+            None => Ok((self.endpoints.clone(), self.proxies.clone())),
             Some(mistake) => Err(again(mistake)),
         }
     }

@@ -22,6 +22,7 @@ mod framing;
 mod ipv6;
 mod keep_alive;
 mod page;
+mod proxies;
 mod redirects;
 mod retry;
 mod retry_after;

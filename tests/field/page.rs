@@ -12,6 +12,7 @@ const SOURCES: &[&str] = &[
     include_str!("dns.rs"),
     include_str!("failover.rs"),
     include_str!("ipv6.rs"),
+    include_str!("proxies.rs"),
     include_str!("redirects.rs"),
     include_str!("decompression.rs"),
     include_str!("framing.rs"),

@@ -12,7 +12,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// The seeds of this run: one by `ANYHOST_SIM_SEED`, or the first so many.
-fn seeds() -> std::ops::Range<u64> {
+pub(super) fn seeds() -> std::ops::Range<u64> {
     match number("ANYHOST_SIM_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..number("ANYHOST_SIM_SEEDS").unwrap_or(SEEDS),

@@ -12,6 +12,7 @@ mod cases;
 mod liveness;
 mod mutants;
 mod oracle;
+mod proxies;
 mod scenario;
 mod server;
 mod vectors;

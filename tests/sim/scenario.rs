@@ -3,7 +3,8 @@
 use super::server::Behaviour;
 use super::{Chance, ms, secs};
 use crate::decide::{
-    Backoff, BreakerSettings, BudgetSettings, PoolSettings, StatusSet, Timeout, WeightStrategy,
+    Backoff, BreakerSettings, BudgetSettings, Kind, PoolSettings, StatusSet, Timeout,
+    WeightStrategy,
 };
 use std::time::Duration;
 
@@ -119,6 +120,8 @@ impl Settings {
 
     pub(super) fn pool(&self) -> PoolSettings {
         PoolSettings {
+            kind: Kind::Endpoint,
+            faults: Default::default(),
             breaker: self.breaker.map(|b| {
                 BreakerSettings::new(b.threshold, b.base, b.max, b.jitter).expect("in bounds")
             }),

@@ -7,7 +7,7 @@ use super::scenario::{Breaker, FAILURE, RESEND, Settings};
 use super::{beginning, ms, secs};
 use crate::decide::{
     Advice, Call, Cause, End, Ending, Endpoint, EndpointId, Entry, Event, Failure, Limit, Phase,
-    Plan, Pool, Report, State, Step, Ticket, Timeout, Verdict, Weight, WhenNoneEligible,
+    Plan, Pool, Reach, Report, State, Step, Ticket, Timeout, Verdict, Weight, WhenNoneEligible,
 };
 use std::time::{Duration, Instant};
 
@@ -70,13 +70,15 @@ impl Desk {
             backoff: self.settings.backoff(),
             hold_for: self.settings.hold_for,
             when_none_eligible: WhenNoneEligible::FailFast,
+            at: None,
             only,
+            through: None,
         };
         Call::new(plan, self.now)
     }
 
     fn step(&mut self, call: &mut Call<'_>) -> Step {
-        call.step(&mut self.pool, self.now, [self.draw, 0], &mut self.events)
+        call.step(&mut self.pool, self.now, [self.draw, 0, self.draw], &mut self.events)
     }
 
     /// The next attempt, which there has to be.
@@ -151,6 +153,7 @@ fn entry(&(id, priority, weight, origin): &Row) -> Entry {
         weight: Weight::new(weight, 1, weight).expect("above 0"),
         keep_maximum: false,
         origin: origin.into(),
+        reach: Reach::default(),
     }
 }
 

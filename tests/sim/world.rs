@@ -9,7 +9,7 @@ use super::scenario::{FAILURE, Operation, RESEND, Scenario};
 use super::server::{Exchange, Server};
 use super::{Chance, beginning, ms};
 use crate::decide::{
-    Advice, Call, End, Endpoint, EndpointId, Entry, Event, Health, Plan, Pool, Step, Ticket,
+    Advice, Call, End, Endpoint, EndpointId, Entry, Event, Health, Plan, Pool, Reach, Step, Ticket,
     Timeout, Verdict, Weight, WhenNoneEligible,
 };
 use std::collections::BTreeMap;
@@ -176,7 +176,9 @@ impl<'a> World<'a> {
             } else {
                 WhenNoneEligible::FailFast
             },
+            at: None,
             only: arrival.check.map(|node| self.ids.get(&node).copied().unwrap_or(NOBODY)),
+            through: None,
         };
         let running = Running {
             call: Call::new(plan, self.now),
@@ -190,7 +192,7 @@ impl<'a> World<'a> {
     }
 
     fn step(&mut self, call: usize) {
-        let chance = [self.chance.next(), self.chance.next()];
+        let chance = std::array::from_fn(|_| self.chance.next());
         let Some(running) = self.calls.get_mut(&call) else { return };
         match running.call.step(&mut self.pool, self.now, chance, &mut self.events) {
             Step::Attempt(ticket) => {
@@ -340,6 +342,7 @@ impl<'a> World<'a> {
                 weight: Weight::new(max, min, max).expect("1 to 1000"),
                 keep_maximum: false,
                 origin: described.origin.to_string().into(),
+                reach: Reach::default(),
             });
         }
         self.oracle.listed(&self.listed, self.now);

@@ -423,7 +423,7 @@ fn r8_fail_fast_says_how_long_and_why() {
     let whys: Vec<_> = error
         .refused()
         .iter()
-        .map(|refusal| (&*refusal.endpoint, refusal.state, refusal.reason, refusal.wait))
+        .map(|refusal| (&*refusal.label, refusal.state, refusal.reason, refusal.wait))
         .collect();
     let expected = [
         (A, State::Cooling, Reason::Refused, secs(7)),

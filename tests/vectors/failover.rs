@@ -6,8 +6,8 @@
 
 use anyhost::decide::{
     Advice, Backoff, Call, Cause, End, Ending, Endpoint, EndpointId, Entry, Event, Failure, Hold,
-    Limit, Phase, Plan, Pool, PoolSettings, Report, StatusSet, Step, Ticket, Timeout, Verdict,
-    Weight, WhenNoneEligible,
+    Limit, Phase, Plan, Pool, PoolSettings, Reach, Report, StatusSet, Step, Ticket, Timeout,
+    Verdict, Weight, WhenNoneEligible,
 };
 use std::time::{Duration, Instant};
 
@@ -70,6 +70,7 @@ impl World {
             weight: Weight::default(),
             keep_maximum: false,
             origin: n.to_string().into(),
+            reach: Reach::default(),
         };
         let entries = (0..does.len() as u64).map(entry).collect();
         let pool = Pool::new(entries, PoolSettings::default(), start);
@@ -96,7 +97,7 @@ impl World {
         let mut call = Call::new(plan(wants, &resend, &failures, &policy, self.now), self.now);
         let (mut order, mut took) = (Vec::new(), Vec::new());
         loop {
-            match call.step(&mut self.pool, self.now, [0, 0], &mut self.events) {
+            match call.step(&mut self.pool, self.now, [0; 3], &mut self.events) {
                 Step::End(end) => return Made { order, took, end },
                 Step::Wait(until) => self.now = until,
                 Step::Attempt(ticket) => {
@@ -161,7 +162,9 @@ fn plan<'a>(
         backoff: Backoff::new(Duration::from_millis(50), Duration::from_secs(1), true).unwrap(),
         hold_for: HOLD,
         when_none_eligible: WhenNoneEligible::FailFast,
+        at: None,
         only: None,
+        through: None,
     }
 }
 
@@ -436,7 +439,7 @@ fn a_stale_connection_is_replayed_once() {
     let died = attempt(DiedIdle { sent: true }, Default::default(), &mut now.clone());
     let mut later = now;
     for reused in [true, false, true, false] {
-        let Step::Attempt(ticket) = call.step(&mut pool, later, [0, 0], &mut events) else {
+        let Step::Attempt(ticket) = call.step(&mut pool, later, [0; 3], &mut events) else {
             panic!("no attempt after {tickets:?}");
         };
         let ticket = call.limit(ticket);
@@ -449,5 +452,5 @@ fn a_stale_connection_is_replayed_once() {
     assert_eq!(places, [(P, false), (P, true), (F, false), (F, true)]);
     assert_eq!(tickets[0].2, tickets[1].2, "a replay shares the limits of its attempt");
     assert_ne!(tickets[1].2, tickets[2].2);
-    assert!(matches!(call.step(&mut pool, later, [0, 0], &mut events), Step::End(_)));
+    assert!(matches!(call.step(&mut pool, later, [0; 3], &mut events), Step::End(_)));
 }

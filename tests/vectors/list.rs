@@ -22,7 +22,7 @@ const CHANGES: &[EventKind] = &[
     EventKind::PoolUpdated,
 ];
 
-const REPLACED: &str = "the list of endpoints was replaced";
+const REPLACED: &str = "a list of members was replaced";
 
 fn endpoints<const N: usize>(urls: [&str; N]) -> [Endpoint; N] {
     urls.map(|url| Endpoint::new(url).unwrap())

@@ -22,6 +22,7 @@
 //! | `hostile.rs` | how much a peer may make us read, hold and do |
 //! | `idle.rs` | which idle connections are used again, and by which process |
 //! | `sight.rs` | what a person sees: explained errors, the log, snapshots as text |
+//! | `proxies.rs` | the probe of a proxy that is alone, bodies through a proxy, hops through the pool |
 //! | `signals.rs` | a signal fails no call |
 //! | `urls_and_headers.rs` | what arrives, and what no text shows (R15, R16) |
 //! | `tls.rs` | certificates and handshakes |
@@ -42,6 +43,7 @@ mod idle;
 mod limits;
 mod names;
 mod progress;
+mod proxies;
 mod redirects;
 mod resend;
 mod sight;

@@ -72,7 +72,7 @@ class Errors(unittest.TestCase):
             with self.assertRaises(kind) as caught:
                 Client(endpoints)
             self.assertIsInstance(caught.exception, anyhost.BuildError)
-        with self.assertRaises(anyhost.OptionError):
+        with self.assertRaises(anyhost.UrlError):
             Client(self.server.url, proxies="ftp://proxy.example")
         with self.assertRaises(anyhost.TlsMaterialError):
             Client("https://a.example", root_pem=b"no certificate")

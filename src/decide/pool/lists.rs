@@ -18,6 +18,9 @@ impl Pool {
     /// Catches up with the time: waits that are over, probes that are lost, a hold that has ended.
     pub fn turn(&mut self, now: Instant, events: &mut Vec<Event>) {
         self.hold.expire(now, events);
+        if let Some(proxies) = &mut self.proxies {
+            proxies.turn(now, events);
+        }
         while let Some(&(at, place)) = self.due.first() {
             if now < at {
                 break;

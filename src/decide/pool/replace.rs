@@ -27,11 +27,15 @@ impl Pool {
             let member = match old.remove(&entry.endpoint.id) {
                 Some(kept) => Member {
                     endpoint: entry.endpoint,
+                    reach: entry.reach,
                     weight: if returns { entry.weight } else { entry.weight_of_kept(kept.weight) },
                     origin,
                     ..kept
                 },
-                None => Member::new(entry.endpoint, entry.weight, origin, now),
+                None => Member {
+                    reach: entry.reach,
+                    ..Member::new(entry.endpoint, entry.weight, origin, now)
+                },
             };
             self.members.push(member);
         }

@@ -9,6 +9,7 @@
 //! | [`tls`] | certificates of your own, client certificates, a proxy that opens TLS |
 //! | [`attempts`] | what an attempt list says |
 //! | [`breaker`] | when to leave a host alone, and for how long |
+//! | [`proxies`] | proxies that fail and come back: whose fault it is, how long they are left alone |
 //! | [`daemon`] | a C daemon with threads and fork |
 //! | [`scripts`] | Python, and LuaJIT, Ruby, Perl and Node |
 //! | [`watching`] | logs, tables, metrics |
@@ -34,6 +35,9 @@ pub mod attempts {}
 
 #[doc = include_str!("breaker.md")]
 pub mod breaker {}
+
+#[doc = include_str!("proxies.md")]
+pub mod proxies {}
 
 #[doc = include_str!("daemon.md")]
 pub mod daemon {}

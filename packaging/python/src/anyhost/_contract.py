@@ -451,6 +451,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "anyhost_builder_set_int": (c_int32, c_void_p, c_char_p, c_int64),
     "anyhost_builder_preset": (c_int32, c_void_p, c_char_p),
     "anyhost_builder_add_endpoint": (c_int32, c_void_p, c_char_p, c_uint32, c_uint32, c_char_p),
+    "anyhost_builder_add_proxy": (c_int32, c_void_p, c_char_p, c_uint32, c_char_p),
     "anyhost_builder_add_header": (c_int32, c_void_p, c_char_p, c_char_p, c_int32),
     "anyhost_builder_endpoint_header": (
         c_int32, c_void_p, c_char_p, c_char_p, c_char_p, c_int32,
@@ -507,6 +508,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "anyhost_update_new": (c_int32, POINTER(c_void_p)),
     "anyhost_update_free": (None, c_void_p),
     "anyhost_update_add_endpoint": (c_int32, c_void_p, c_char_p, c_uint32, c_uint32, c_char_p),
+    "anyhost_update_add_proxy": (c_int32, c_void_p, c_char_p, c_uint32, c_char_p),
     "anyhost_update_endpoint_header": (
         c_int32, c_void_p, c_char_p, c_char_p, c_char_p, c_int32,
     ),

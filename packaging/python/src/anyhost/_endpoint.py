@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterable, Mapping, Union
 
-from ._contract import PRIORITY_AUTO, Status
-from ._errors import error_of
+from ._contract import PRIORITY_AUTO
 from ._library import Handle, lib, optional_text, text
 
 
@@ -78,10 +77,7 @@ def list_proxies(kind: str, handle: Handle, proxies: Proxies) -> None:
     for it in proxies:
         it = it if isinstance(it, Proxy) else Proxy(it)
         url, label = text(it.url, "a proxy"), optional_text(it.label, "a label")
-        try:
-            add = lib.anyhost_builder_add_proxy if kind == "builder" else lib.anyhost_update_add_proxy
-        except AttributeError:  # A library that knows no proxies.
-            raise error_of(Status.UNSUPPORTED, "proxies") from None
+        add = lib.anyhost_builder_add_proxy if kind == "builder" else lib.anyhost_update_add_proxy
         add(handle, url, natural(it.weight, "weight"), label)
 
 

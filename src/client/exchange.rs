@@ -1,0 +1,201 @@
+//! One exchange of a call: transmit → receive → what it means.
+//!
+//! What an attempt at an endpoint and a hop after a redirect have in common. Where they go, which
+//! rules judge them and who hears of the outcome is their callers' business (`run`, `redirect`).
+
+use super::attempt::Attempt;
+use super::body::Source;
+use super::redirect::Trail;
+use super::request::Request;
+use super::response::Response;
+use super::run::Run;
+use super::shared::ProxyMember;
+use super::stream::{Answered, BodyReader};
+use crate::decide::{Cause, Ending, Limits, Outcome, Report, Ticket, Verdict, retry_after};
+use crate::transport::{self, Answer, Meter, Outgoing};
+use http::Method;
+use http::header::{DATE, HeaderMap, HeaderValue, RETRY_AFTER};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// One request to one URL.
+pub(super) struct Asking<'a> {
+    /// The transport's key of where it goes, and what that is called.
+    pub(super) endpoint: u64,
+    pub(super) label: &'a Arc<str>,
+    /// Which way it takes; `None` is straight.
+    pub(super) proxy: Option<&'a ProxyMember>,
+    pub(super) method: &'a Method,
+    pub(super) url: &'a str,
+    /// The URL, as it may be shown.
+    pub(super) shown: &'a str,
+    pub(super) server_name: Option<&'a str>,
+    pub(super) foreign: bool,
+    pub(super) headers: &'a HeaderMap,
+    /// The coding of the answer is not of our choice.
+    pub(super) coding_by_hand: bool,
+    /// The request's body goes along.
+    pub(super) body: bool,
+    pub(super) limits: Limits,
+    pub(super) fresh: bool,
+    /// Of an attempt the pool hears of.
+    pub(super) ticket: Option<Ticket>,
+}
+
+/// What came of it.
+pub(super) struct Exchange {
+    pub(super) report: Report,
+    pub(super) outcome: Outcome,
+    pub(super) attempt: Attempt,
+    pub(super) ended: Instant,
+    meter: Option<Arc<Meter>>,
+    answer: Option<Answered>,
+    trail: Option<Trail>,
+}
+
+impl Run<'_> {
+    /// Makes it. `onward` says where its answer leads on, `judge` what the facts mean.
+    pub(super) fn exchange(
+        &self,
+        asking: Asking<'_>,
+        request: &mut Request,
+        onward: impl FnOnce(&Self, &Request, &Response) -> Option<Trail>,
+        judge: impl FnOnce(&Report, Verdict) -> Outcome,
+    ) -> Exchange {
+        let proxy = asking.proxy.and_then(ProxyMember::label_of_attempt);
+        let number = self.attempts.len() as u32 + 1;
+        let meter = self.watcher.clone().map(|watcher| Arc::new(Meter::new(watcher, number)));
+        self.told.attempt_started(asking.label, proxy.as_deref());
+        let clock = &self.client.clock;
+        let began = clock.now();
+        let (mut report, answer) = self.transmit(&asking, meter.as_ref(), request);
+        let mut answer = answer.and_then(|answer| self.receive(answer, &asking, &mut report));
+        let ended = clock.now();
+        report.retry_after = answer.as_ref().and_then(|answer| self.asked_wait(&answer.response));
+        let trail = answer.as_ref().and_then(|answer| onward(self, request, &answer.response));
+        let verdict = match &mut answer {
+            // The judge is asked of the answers that the caller may get, not of the way to them.
+            Some(answer) if trail.is_none() => {
+                self.client.callbacks.verdict(&mut answer.response, &self.attempts)
+            }
+            _ => Verdict::Default,
+        };
+        let outcome = judge(&report, verdict);
+        let attempt = Attempt::new(
+            number,
+            asking.label.clone(),
+            proxy,
+            asking.fresh,
+            &report,
+            &outcome,
+            began.saturating_duration_since(self.started),
+            ended.saturating_duration_since(began),
+        );
+        Exchange { report, outcome, attempt, ended, meter, answer, trail }
+    }
+
+    /// Puts it on the list of the call.
+    pub(super) fn list(&mut self, exchange: Exchange) {
+        let Exchange { attempt, answer, trail, meter, .. } = exchange;
+        self.meter = meter;
+        self.told.attempt_ended(&attempt);
+        self.attempts.push(attempt);
+        if answer.is_some() {
+            (self.answer, self.trail) = (answer, trail);
+        }
+        self.publish();
+    }
+
+    fn transmit(
+        &self,
+        asking: &Asking<'_>,
+        meter: Option<&Arc<Meter>>,
+        request: &mut Request,
+    ) -> (Report, Option<Answer>) {
+        let source = if asking.body { request.body.source() } else { Ok(Source::Empty) };
+        let body = match source {
+            Ok(Source::Empty) => Outgoing::Empty,
+            Ok(Source::Bytes(bytes)) => Outgoing::Bytes(bytes),
+            Ok(Source::Reader { source, length }) => Outgoing::Reader { source, length },
+            Err(error) => {
+                let report = Report {
+                    ending: Ending::Failed(Cause::BodySource),
+                    os_error: error.raw_os_error().unwrap_or(0),
+                    detail: "the body does not rewind".into(),
+                    ..Report::new()
+                };
+                return (report, None);
+            }
+        };
+        let proxy = asking.proxy.and_then(|proxy| proxy.url.as_ref());
+        let (mut report, answer) = self.client.transport.attempt(transport::Attempt {
+            endpoint: asking.endpoint,
+            method: asking.method,
+            url: asking.url,
+            server_name: asking.server_name,
+            foreign: asking.foreign,
+            proxy,
+            headers: asking.headers,
+            body,
+            limits: asking.limits,
+            fresh: asking.fresh,
+            interrupt: self.interruptible.interrupt(),
+            meter,
+        });
+        // A stale connection is replayed once (ruling R2), also over a transport that leaves `fresh`
+        // unheeded.
+        report.reused &= !asking.fresh;
+        report.tunnelled = proxy
+            .is_some_and(|proxy| !proxy.scheme().is_http() || asking.url.starts_with("https://"));
+        let metered = |answer: Answer| Answer { body: answer.body.metered_by(meter), ..answer };
+        (report, answer.map(metered))
+    }
+
+    /// Reads the body, or keeps it to be read. `None` where it broke off, which the report then says.
+    fn receive(
+        &self,
+        answer: Answer,
+        asking: &Asking<'_>,
+        report: &mut Report,
+    ) -> Option<Answered> {
+        let answer = match self.headers.decodes && !asking.coding_by_hand {
+            true => transport::decoded(answer, asking.method == Method::HEAD),
+            false => answer,
+        };
+        let (bytes, body) = match self.streamed {
+            true => {
+                let place = (self.told.call(), self.attempts.len() as u32 + 1);
+                let (ticket, until) = (asking.ticket, asking.limits.until);
+                let (call, body) = (self.interruptible.clone(), answer.body);
+                let max = self.settings.max_body;
+                let reader = BodyReader::new(self.client, call, place, ticket, until, max, body);
+                (Vec::new(), Some(reader))
+            }
+            false => (answer.body.read_whole(self.settings.max_body, report)?, None),
+        };
+        let response = Response {
+            status: answer.status,
+            headers: answer.headers,
+            body: bytes,
+            url: asking.shown.to_owned(),
+            endpoint: asking.label.clone(),
+            elapsed: Duration::ZERO,
+            attempts: Vec::new(),
+            head_only: self.streamed,
+        };
+        Some(Answered { response, body })
+    }
+
+    /// What a 429 or 503 asks to wait (ruling R10).
+    fn asked_wait(&self, answer: &Response) -> Option<Duration> {
+        if !matches!(answer.status, 429 | 503) {
+            return None;
+        }
+        let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+        let lines: Vec<String> =
+            answer.headers.get_all(RETRY_AFTER).into_iter().filter_map(text).collect();
+        let date = answer.headers.get(DATE).and_then(text);
+        let now = self.client.clock.unix_seconds();
+        retry_after(lines.iter().map(String::as_str), date.as_deref(), now)
+    }
+}
