@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn every_option_has_a_variable() {
-        for option in options() {
+        // In a list of hosts to be reached straight, what is none is left out and told.
+        for option in options().iter().filter(|option| option.name() != "no_proxy") {
             let name = format!("MYAPP_{}", option.name().to_uppercase());
             let error = from(&[(&name, "\u{1}")]).expect_err(&name);
             assert!(error.to_string().starts_with(&format!("{name}: ")), "{error}");

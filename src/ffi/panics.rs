@@ -238,6 +238,7 @@ fn a_panic_in_every_export_stays_inside() {
             anyhost_builder_endpoint_server_name anyhost_builder_add_root_pem anyhost_builder_build
             anyhost_update_endpoint_server_name anyhost_breaker_record_failure;
         (_, _, _, _):
+            anyhost_builder_add_proxy anyhost_update_add_proxy
             anyhost_get anyhost_head anyhost_delete anyhost_response_body anyhost_response_header
             anyhost_error_json anyhost_client_send anyhost_client_stream anyhost_request_new
             anyhost_request_set_progress
