@@ -231,6 +231,12 @@ impl Target {
                 c => format!("path `{}` has {c:?}: write it percent-encoded", shown(path)),
             });
         }
+        if query.contains('"') {
+            return fail(format!(
+                "path `{}` has '\"' in its query: write it percent-encoded",
+                shown(path)
+            ));
+        }
         let slash = if path.is_empty() || path.starts_with('/') { "" } else { "/" };
         Ok(Target { path: [slash, path].concat(), query: query.to_owned() })
     }
@@ -325,6 +331,7 @@ mod tests {
             "/`a`",
             "/q?a b",
             "/q?\u{e9}",
+            "/q?a=\"b\"",
         ] {
             let error = Target::parse(path).unwrap_err();
             assert_eq!(error.status(), Status::Argument, "{path:?}");
