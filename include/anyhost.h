@@ -1306,8 +1306,8 @@ int32_t anyhost_client_apply(anyhost_client *client,
  * anyhost_request_free.
  *
  * ANYHOST_E_ARGUMENT for a method that is none, for CONNECT, and for a path with a fragment, a blank, a
- * control character, a character beyond ASCII, <, > or a backtick, and for one longer than 60 KiB. Any
- * thread. Since 0.1.0.
+ * control character, a character beyond ASCII, <, > or a backtick, or a " in its query, and for one longer
+ * than 60 KiB. Any thread. Since 0.1.0.
  */
 ANYHOST_API
 int32_t anyhost_request_new(const char *method,

@@ -57,6 +57,10 @@ impl BaseUrl {
         if !scheme.eq_ignore_ascii_case("https") && !scheme.eq_ignore_ascii_case("http") {
             return fail("has a scheme other than https and http");
         }
+        // The URL Standard skips further slashes, and would find a host where we see a path.
+        if rest.starts_with('/') {
+            return fail("names no host");
+        }
         if given.contains('?') {
             return fail("has a query, which a base URL may not have");
         }
@@ -359,6 +363,8 @@ mod tests {
             ("https://a\\b", "no URL has"),
             ("https://a`b", "in its host"),
             ("https://a{b}", "in its host"),
+            ("https:///a", "names no host"),
+            ("https:///u:p@a", "names no host"),
             ("https://a\"b", "in its host"),
         ] {
             let error = BaseUrl::parse(base).unwrap_err();

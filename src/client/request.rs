@@ -59,8 +59,8 @@ impl Request {
     /// # Errors
     ///
     /// [`Status::Argument`] for a method that is none, for CONNECT, and for a path with a fragment,
-    /// a blank, a control character, a character beyond ASCII, `<`, `>` or a backtick, and for one that
-    /// is longer than 60 KiB.
+    /// a blank, a control character, a character beyond ASCII, `<`, `>` or a backtick, or a `"` in its
+    /// query, and for one that is longer than 60 KiB.
     pub fn new(method: &str, path: &str) -> Result<Self> {
         let fail = |why| Error::of_option(Status::Argument, "method", why);
         let method = Method::from_bytes(method.as_bytes())

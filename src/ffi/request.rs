@@ -35,8 +35,8 @@ impl Owned for anyhost_request {}
 /// anyhost_request_free.
 ///
 /// ANYHOST_E_ARGUMENT for a method that is none, for CONNECT, and for a path with a fragment, a blank, a
-/// control character, a character beyond ASCII, <, > or a backtick, and for one longer than 60 KiB. Any
-/// thread. Since 0.1.0.
+/// control character, a character beyond ASCII, <, > or a backtick, or a " in its query, and for one longer
+/// than 60 KiB. Any thread. Since 0.1.0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_request_new(
     method: *const c_char,
