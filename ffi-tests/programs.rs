@@ -91,6 +91,18 @@ fn members() {
 }
 
 #[test]
+fn proxies() {
+    twice("proxies.c", |program| {
+        let (refusing, proxy) = (refusing_address(), Server::start(echo()));
+        let bad = refusing.url().replace("http://", "http://u:geheim@");
+        program.run(&[bad, proxy.url()]).passed();
+        let seen = seen(&proxy);
+        assert_eq!(seen.last().map(String::as_str), Some("GET http://service.test/last"));
+        assert!(!seen.contains(&"GET http://service.test/never".to_owned()));
+    });
+}
+
+#[test]
 fn builder() {
     let authority = Authority::new();
     everywhere("builder.c", |program| {

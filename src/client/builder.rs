@@ -12,18 +12,18 @@ use super::error::{Error, Result};
 use super::event::Event;
 use super::headers;
 use super::log;
-use super::no_proxy::NoProxy;
 use super::options::{self, Applied};
 use super::preset;
 use super::proxy::Proxy;
-use super::proxy_roster::ProxyRoster;
+use super::proxy_roster::{ProxyRoster, check_labels};
+use super::proxy_settings::{from_environment, proxy_pool_settings};
 use super::response::Response;
 use super::roster::Roster;
 use super::settings::{CallSettings, ClientSettings, Selection, TlsRoots};
 use super::shared::{Calls, Forks, Shared};
 use super::status::Status;
 use crate::decide::{
-    Advice, Backoff, BreakerSettings, Kind, PoolSettings, ProxyFault, Scheme, StatusSet, Verdict,
+    Advice, Backoff, BreakerSettings, Kind, PoolSettings, ProxyFault, StatusSet, Verdict,
     WeightStrategy, WhenNoneEligible,
 };
 use crate::sys::{Clock, Rng, SystemClock};
@@ -32,7 +32,6 @@ use crate::transport::{
 };
 use http::HeaderMap;
 use parking_lot::Mutex;
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -664,7 +663,7 @@ pub(super) fn check_backoff(call: &CallSettings) -> Result<Backoff> {
     })
 }
 
-fn pool_settings(client: &ClientSettings) -> Result<PoolSettings> {
+pub(super) fn pool_settings(client: &ClientSettings) -> Result<PoolSettings> {
     let breaker = BreakerSettings::new(
         client.breaker_threshold,
         client.breaker_base_delay,
@@ -691,68 +690,6 @@ fn pool_settings(client: &ClientSettings) -> Result<PoolSettings> {
         honor_retry_after: client.honor_retry_after,
         budget: client.retry_budget,
     })
-}
-
-/// The proxies that the environment names, each for the targets its variable is about.
-fn from_environment(
-    environment: &Environment<'_>,
-    client: &mut ClientSettings,
-) -> Result<Vec<Proxy>> {
-    let named = environment
-        .proxies()
-        .map_err(|why| Error::of_option(Status::Url, "proxy_from_env", why))?;
-    if client.no_proxy == NoProxy::default() {
-        client.no_proxy = named.no_proxy;
-    }
-    Ok(match (named.http, named.https) {
-        (None, None) => Vec::new(),
-        (http, https) if http == https => vec![Proxy::at(http)],
-        (http, https) => {
-            let of = |url, scheme| Proxy { only: Some(scheme), ..Proxy::at(url) };
-            vec![of(http, Scheme::Http), of(https, Scheme::Https)]
-        }
-    })
-}
-
-/// What the pool of proxies is told: the same machine, by other numbers.
-pub(super) fn proxy_pool_settings(client: &ClientSettings) -> Result<PoolSettings> {
-    let of = |fault: ProxyFault, threshold: u32| match client.proxy_cooldowns[fault as usize] {
-        Some(settings) => Ok(settings),
-        None => {
-            BreakerSettings::new(threshold, client.proxy_base_delay, client.proxy_max_delay, false)
-                .map_err(|why| {
-                    let why = format!("cooldown of proxies: {why}");
-                    Error::of_option(Status::Config, "proxy_base_delay", why)
-                })
-        }
-    };
-    let connect = of(ProxyFault::Connect, client.proxy_threshold)?;
-    let tunnel = of(ProxyFault::Tunnel, client.proxy_threshold)?;
-    let body = of(ProxyFault::Body, client.proxy_threshold_body)?;
-    Ok(PoolSettings {
-        kind: Kind::Proxy,
-        breaker: Some(connect),
-        faults: [Some(connect), Some(tunnel), Some(body)],
-        weighted: true,
-        honor_retry_after: false,
-        budget: None,
-        ..pool_settings(client)?
-    })
-}
-
-/// One label names one member.
-pub(super) fn check_labels<'a>(
-    endpoints: impl Iterator<Item = &'a str>,
-    mut proxies: impl Iterator<Item = &'a str>,
-) -> Result<()> {
-    let endpoints: HashSet<&str> = endpoints.collect();
-    match proxies.find(|label| endpoints.contains(label)) {
-        Some(label) => {
-            let why = format!("an endpoint and a proxy have the label `{label}`");
-            Err(Error::of_option(Status::Duplicate, "label", why))
-        }
-        None => Ok(()),
-    }
 }
 
 fn transport(

@@ -30,6 +30,7 @@ mod progress;
 mod prometheus;
 mod proxy;
 mod proxy_roster;
+mod proxy_settings;
 mod publish;
 mod redirect;
 mod request;

@@ -9,7 +9,7 @@ use super::shared::{ProxyMember, State};
 use super::status::Status;
 use crate::decide::{self, Endpoint, EndpointId, Entry, Pool, PoolSettings, Reach, Weight};
 use crate::transport::{ProxyScheme, ProxyUrl};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -142,4 +142,19 @@ fn identify(
     };
     let mut new = new;
     ids.into_iter().map(|id| id.unwrap_or_else(&mut new)).collect()
+}
+
+/// One label names one member.
+pub(super) fn check_labels<'a>(
+    endpoints: impl Iterator<Item = &'a str>,
+    mut proxies: impl Iterator<Item = &'a str>,
+) -> Result<()> {
+    let endpoints: HashSet<&str> = endpoints.collect();
+    match proxies.find(|label| endpoints.contains(label)) {
+        Some(label) => {
+            let why = format!("an endpoint and a proxy have the label `{label}`");
+            Err(Error::of_option(Status::Duplicate, "label", why))
+        }
+        None => Ok(()),
+    }
 }

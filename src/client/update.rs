@@ -1,11 +1,12 @@
 //! Replacing the lists of a client while it is in use (ruling R22).
 
 use super::Client;
-use super::builder::{check_labels, proxy_pool_settings, require_tls};
+use super::builder::require_tls;
 use super::endpoint::Endpoint;
 use super::error::{Error, Result};
 use super::proxy::Proxy;
-use super::proxy_roster::ProxyRoster;
+use super::proxy_roster::{ProxyRoster, check_labels};
+use super::proxy_settings::proxy_pool_settings;
 use super::publish::Publisher;
 use super::roster::Roster;
 use super::status::Status;
