@@ -10,7 +10,8 @@ use anyhost::{Delivery, Reason};
 #[test]
 fn f114_a_status_beyond_599() {
     let raw = |status: &str| {
-        Reply::raw(format!("HTTP/1.1 {status} X\r\nContent-Length: 2\r\n\r\nno")).close()
+        let head = format!("HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: 2");
+        Reply::raw(format!("{head}\r\n\r\nno")).close()
     };
     for (number, reason) in
         [(599, Reason::Status5xx), (600, Reason::BadAnswer), (999, Reason::BadAnswer)]
