@@ -12,6 +12,7 @@
 //! | [`security`] | who is trusted with what, every limit, and the test that keeps it |
 //! | [`faults`] | kinds of fault, ways to choose, methods: a table from a run |
 //! | [`design`] | questions that come up, and their answers |
+//! | [`performance`] | what a call costs, beside what it was to cost, and how to measure it |
 //! | [`testing`] | which kind of test to write, and how to run them |
 //! | [`ffi_tests`] | the tests of the C contract, by the numbers of their plan |
 //! | [`releasing`] | what to check before a release |
@@ -44,6 +45,9 @@ pub mod faults {}
 
 #[doc = include_str!("design.md")]
 pub mod design {}
+
+#[doc = include_str!("performance.md")]
+pub mod performance {}
 
 #[doc = include_str!("testing.md")]
 pub mod testing {}
