@@ -1,5 +1,5 @@
-//! One client for a long time: eight threads, four endpoints that fail at random, calls that are
-//! cancelled, lists that change. In the end the accounts must agree, and nothing may have grown.
+//! One client for a long time: eight threads, four endpoints and two proxies that fail at random, calls
+//! that are cancelled, lists that change. In the end the accounts must agree, and nothing may have grown.
 //!
 //! What is counted, and where: calls by the threads that make them, attempts by the client's observer and
 //! in the lists of answers and errors, requests by the servers, which keep nothing but counts. Four equal
@@ -17,12 +17,14 @@
 #![allow(clippy::disallowed_methods)]
 
 mod measure;
+mod proxy;
 mod server;
 
 use anyhost::{
     Attempt, Body, Cancel, Client, Delivery, Endpoint, EventKind, Reason, Selection, Status,
 };
 use measure::Measured;
+use proxy::Proxy;
 use server::{Counted, Faulty};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
@@ -70,6 +72,8 @@ struct Accounts {
     /// Attempts of which something was sent, by the lists that answers and errors bring.
     sent: usize,
     attempts: usize,
+    /// Of them those that went by a proxy.
+    proxied: usize,
     reasons: BTreeMap<&'static str, usize>,
 }
 
@@ -78,6 +82,7 @@ impl Accounts {
         self.attempts += attempts.len();
         for attempt in attempts {
             self.sent += usize::from(attempt.bytes_sent() > 0);
+            self.proxied += usize::from(attempt.proxy().is_some());
             if attempt.reason() != Reason::None {
                 *self.reasons.entry(attempt.reason().name()).or_default() += 1;
             }
@@ -93,6 +98,7 @@ impl Accounts {
         self.answers += other.answers;
         self.attempts += other.attempts;
         self.sent += other.sent;
+        self.proxied += other.proxied;
         other.errors.into_iter().for_each(|(name, n)| *self.errors.entry(name).or_default() += n);
         other.reasons.into_iter().for_each(|(name, n)| *self.reasons.entry(name).or_default() += n);
     }
@@ -170,7 +176,8 @@ impl Soak {
             let listed = urls.len();
             self.client.update(urls.iter().map(|url| Endpoint::new(url).expect("a URL"))).unwrap();
             let snapshot = self.client.snapshot();
-            assert_eq!(snapshot.members().len(), listed);
+            let proxies = snapshot.members().len() - listed;
+            assert_eq!(proxies, 3, "two and the direct way");
             for member in snapshot.members() {
                 assert!((1..=1000).contains(&member.weight()), "{member:?}");
                 assert!(member.in_flight() as usize <= THREADS, "{member:?}");
@@ -196,12 +203,17 @@ fn the_accounts_agree_and_nothing_grows() {
         (0..ENDPOINTS).map(|i| Faulty::start(seed + i as u64, counted.clone())).collect();
     // Bound and not listened on, so that nobody else can get it meanwhile.
     let refusing = server::refusing();
+    let proxies = [Proxy::start(seed ^ 2), Proxy::start(seed ^ 3)];
     let ended = Arc::new(AtomicUsize::new(0));
     let attempts_ended = Arc::new(AtomicUsize::new(0));
     let (count, count_attempts) = (ended.clone(), attempts_ended.clone());
     let client = servers
         .iter()
         .fold(Client::builder(), |builder, server| builder.base_urls(&server.url()))
+        .proxies(&proxies.each_ref().map(Proxy::url).join(","))
+        .proxies("direct")
+        .set("proxy_base_delay", "2ms")
+        .set("proxy_max_delay", "5ms")
         .selection(Selection::Weighted)
         .attempts_per_endpoint(2)
         .backoff_base(Duration::from_millis(1))
@@ -253,6 +265,7 @@ fn the_accounts_agree_and_nothing_grows() {
         soak.next.store(last, SeqCst);
         soak.client.drop_idle();
         soak.servers.iter().for_each(Faulty::wait_until_idle);
+        proxies.iter().for_each(Proxy::wait_until_idle);
         measured.push(Measured::now());
     }
     drop(std::mem::replace(&mut *soak.cancels.lock().unwrap(), mpsc::channel().0));
@@ -261,9 +274,15 @@ fn the_accounts_agree_and_nothing_grows() {
     let errors: usize = found.errors.values().sum();
     let read = soak.counted.requests.load(SeqCst);
     let line = format!(
-        "soak, seed {seed}: {} calls = {} answers + {errors} errors {:?}; {} attempts, {} sent, {read} read \
+        "soak, seed {seed}: {} calls = {} answers + {errors} errors {:?}; {} attempts, {} by proxies, {} sent, {read} read \
          by servers; reasons {:?}; {changes} lists; measured {measured:?}",
-        found.calls, found.answers, found.errors, found.attempts, found.sent, found.reasons
+        found.calls,
+        found.answers,
+        found.errors,
+        found.attempts,
+        found.proxied,
+        found.sent,
+        found.reasons
     );
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 
@@ -272,6 +291,7 @@ fn the_accounts_agree_and_nothing_grows() {
     assert_eq!(ended.load(SeqCst), calls, "every end is told");
     assert_eq!(attempts_ended.load(SeqCst), found.attempts, "every attempt is told and listed");
     assert_eq!(read, found.sent, "attempts sent are requests read");
+    assert!(found.proxied * 10 > found.attempts, "the proxies are in use");
     assert_eq!(soak.counted.writes_carried_out_twice(), 0, "no write twice");
     for member in soak.client.snapshot().members() {
         assert_eq!(member.in_flight(), 0, "{member:?}");
