@@ -8,7 +8,8 @@ pub(crate) fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     // What can be a scheme is no user info.
     let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
-    let named = scheme.bytes().all(|b| b.is_ascii_alphanumeric()) && scheme.contains(SECRET);
+    let named = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+        && scheme.contains(SECRET);
     let secret = text.split_once('@').is_some_and(|(_, rest)| !rest.contains(SECRET)) && !named;
     match ProxyUrl::parse(text) {
         Ok(proxy) => {

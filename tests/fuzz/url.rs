@@ -32,8 +32,10 @@ pub(crate) fn check(data: &[u8]) {
     let (base, path) = text.split_once('\n').unwrap_or((text, ""));
     let parsed = Url::parse(base);
     let secret = parsed.as_ref().is_ok_and(|url| {
-        let rest = format!("{}{}", url.host_str().unwrap_or(""), url.path());
-        url.password() == Some(SECRET) && !rest.contains(SECRET)
+        // As given: what a path with dots in it comes to is another text.
+        let rest = base.rsplit_once('@').map_or("", |(_, rest)| rest);
+        let once = base.matches(SECRET).count() == 1 && !rest.contains(SECRET);
+        once && url.password() == Some(SECRET)
     });
     let shows = |shown: &str| secret && shown.contains(SECRET);
     let endpoint = match Endpoint::new(base) {
