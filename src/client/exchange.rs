@@ -28,7 +28,7 @@ pub(super) struct Asking<'a> {
     pub(super) method: &'a Method,
     pub(super) url: &'a str,
     /// The URL, as it may be shown.
-    pub(super) shown: &'a str,
+    pub(super) shown: String,
     pub(super) server_name: Option<&'a str>,
     pub(super) foreign: bool,
     pub(super) headers: &'a HeaderMap,
@@ -57,7 +57,7 @@ impl Run<'_> {
     /// Makes it. `onward` says where its answer leads on, `judge` what the facts mean.
     pub(super) fn exchange(
         &self,
-        asking: Asking<'_>,
+        mut asking: Asking<'_>,
         request: &mut Request,
         onward: impl FnOnce(&Self, &Request, &Response) -> Option<Trail>,
         judge: impl FnOnce(&Report, Verdict) -> Outcome,
@@ -69,7 +69,7 @@ impl Run<'_> {
         let clock = &self.client.clock;
         let began = clock.now();
         let (mut report, answer) = self.transmit(&asking, meter.as_ref(), request);
-        let mut answer = answer.and_then(|answer| self.receive(answer, &asking, &mut report));
+        let mut answer = answer.and_then(|answer| self.receive(answer, &mut asking, &mut report));
         let ended = clock.now();
         report.retry_after = answer.as_ref().and_then(|answer| self.asked_wait(&answer.response));
         let trail = answer.as_ref().and_then(|answer| onward(self, request, &answer.response));
@@ -155,7 +155,7 @@ impl Run<'_> {
     fn receive(
         &self,
         answer: Answer,
-        asking: &Asking<'_>,
+        asking: &mut Asking<'_>,
         report: &mut Report,
     ) -> Option<Answered> {
         let answer = match self.headers.decodes && !asking.coding_by_hand {
@@ -177,7 +177,7 @@ impl Run<'_> {
             status: answer.status,
             headers: answer.headers,
             body: bytes,
-            url: asking.shown.to_owned(),
+            url: std::mem::take(&mut asking.shown),
             endpoint: asking.label.clone(),
             elapsed: Duration::ZERO,
             attempts: Vec::new(),

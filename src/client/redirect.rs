@@ -198,7 +198,7 @@ impl Run<'_> {
                 proxy: proxy.as_deref(),
                 method: &method,
                 url: &url,
-                shown: &shown,
+                shown: shown.clone(),
                 server_name,
                 foreign: !secrets,
                 headers: &headers,

@@ -298,7 +298,7 @@ impl Run<'_> {
             proxy: proxy.as_deref(),
             method: &request.method.clone(),
             url: &member.base.join(&request.target),
-            shown: &member.base.join_redacted(&request.target),
+            shown: member.base.join_redacted(&request.target),
             server_name: member.server_name.as_deref(),
             foreign: false,
             headers: &self.headers_at(member, request),
