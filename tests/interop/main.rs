@@ -9,6 +9,8 @@
 //! |---|---|
 //! | `proxies.rs` | the programs: how each is configured and started |
 //! | `walk.rs` | what each of them says, and what is told of it |
+//! | `blame.rs` | who is blamed in a pool for what they do, and that nobody else is |
+//! | `under_load.rs` | killed and started again one after the other while a client works |
 #![cfg(target_os = "linux")]
 // Tests measure real time against real sockets; the ban protects the library's injected clock.
 #![allow(clippy::disallowed_methods)]
@@ -21,5 +23,7 @@ mod support;
 #[path = "../proxy/through.rs"]
 mod through;
 
+mod blame;
 mod proxies;
+mod under_load;
 mod walk;

@@ -64,7 +64,6 @@ impl Real {
     }
 
     /// Ends it in the middle of whatever it does, with all that it has started.
-    #[allow(dead_code)]
     pub fn kill(&mut self) {
         let mut program = self.program.take().expect("it was not killed");
         for id in program.children() {
