@@ -127,7 +127,7 @@ impl Error {
             }
             text.push(')');
         }
-        text.push_str("; no server received the request");
+        text.push_str(delivery_words(error.attempts()));
         error.0.message = text;
         error.0.refused = refused;
         error
