@@ -161,7 +161,8 @@ fn ctypes(kind: &str) -> &'static str {
         "size_t *" => "POINTER(c_size_t)",
         // A buffer to be written to is no text.
         "char *" if kind.starts_with("const") => "c_char_p",
-        "char **" => "POINTER(c_char_p)",
+        "char **" | "char *const *" => "POINTER(c_char_p)",
+        "anyhost_snapshot *const *" => "POINTER(c_void_p)",
         "anyhost_event_cb" => "EventCallback",
         "anyhost_judge_cb" => "JudgeCallback",
         "anyhost_retry_cb" => "RetryCallback",

@@ -81,6 +81,25 @@ static void as_json(void) {
     PART(buf, "\"attempts\":[{\"number\":1,");
 }
 
+/* At length: what was tried, what is certain, what to do. */
+static void at_length(const char *endpoint) {
+    char buf[4000], line[200];
+    size_t needed = 0, again = 0;
+    SAME(anyhost_error_explain(err, NULL, 0, &needed), ANYHOST_E_BUFFER);
+    CHECK(needed > 100 && needed < sizeof buf);
+    SAME(anyhost_error_explain(err, buf, needed - 1, &again), ANYHOST_E_BUFFER);
+    SAME(again, needed);
+    TEXT(buf, "");
+    OK(anyhost_error_explain(err, buf, needed, &again));
+    SAME(strlen(buf) + 1, needed);
+    CHECK(strncmp(buf, "ATTEMPTS_SPENT: no further attempt is left or allowed\n", 54) == 0);
+    snprintf(line, sizeof line, "\ntried:\n  1. %s: refused while connecting (not sent), ", endpoint);
+    PART(buf, line);
+    PART(buf, "\ncertain: no server received the request\nto do: it is safe to call again; ");
+    CHECK(strstr(buf, "secret") == NULL);
+    SAME(buf[needed - 2], '\n');
+}
+
 int main(int argc, char **argv) {
     const char *server, *refusing, *text, *first;
     char urls[512];
@@ -160,6 +179,7 @@ int main(int argc, char **argv) {
     SAME(len, 0);
     SAME(body[0], 0);
     as_json();
+    at_length(refusing);
     anyhost_client_free(two);
 
     FAILS(ANYHOST_E_ATTEMPTS_SPENT, answer,

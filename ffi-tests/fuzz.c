@@ -95,6 +95,7 @@ static void failed(int32_t status, anyhost_error *err) {
     SAME(anyhost_error_status(err), status);
     CHECK(strlen(anyhost_error_message(err)) > 0);
     known(anyhost_error_json(err, json, take(2) * sizeof json, &needed));
+    known(anyhost_error_explain(err, json, take(2) * sizeof json, &needed));
     touch(anyhost_error_attempt(err, 0));
     KEEP(errors, anyhost_error_free, err);
 }
@@ -304,6 +305,8 @@ static void manage(unsigned which) {
     anyhost_breaker *breaker = PICK(breakers);
     anyhost_error *err = NULL;
     const anyhost_member *member;
+    const anyhost_snapshot *shown;
+    const char *name;
     char json[8192];
     size_t needed;
     int32_t allowed;
@@ -328,6 +331,10 @@ static void manage(unsigned which) {
             CHECK(anyhost_member_detail(member) != NULL && anyhost_member_state(member) >= 0);
         }
         known(anyhost_snapshot_json(snapshot, json, take(2) * sizeof json, &needed));
+        known(anyhost_snapshot_text(snapshot, json, take(2) * sizeof json, &needed));
+        name = text();
+        shown = snapshot;
+        known(anyhost_prometheus(&name, &shown, take(2), json, take(2) * sizeof json, &needed));
         break;
     case 8:
         update = NULL;

@@ -80,7 +80,7 @@ fn nulls(function: &Function) -> Vec<Case> {
                 // No header has the empty name.
                 (_, "name") => Expected::Status("ANYHOST_E_ARGUMENT"),
                 // This is how its size is asked for.
-                ("anyhost_error_json" | "anyhost_snapshot_json", _) => {
+                (_, "buf") if function.parameters.iter().any(|it| it.name == "out_needed") => {
                     Expected::Status("ANYHOST_E_BUFFER")
                 }
                 // Nothing is no certificate.
@@ -127,7 +127,7 @@ fn wild(function: &Function) -> Vec<Case> {
                     },
                 ),
                 // Longer than memory can be. What is to be read is looked at first.
-                ("size_t", "len" | "value_len" | "name_len" | "cert_len" | "key_len") => {
+                ("size_t", "len" | "value_len" | "name_len" | "cert_len" | "key_len" | "count") => {
                     (&["SIZE_MAX"], Expected::Status("ANYHOST_E_RANGE"))
                 }
                 _ => continue,
@@ -201,6 +201,8 @@ fn good(function: &Function) -> Case {
             }
             ("const char *", "name") => "\"X-Name\"",
             ("const char *", _) => "\"text\"",
+            ("const char *const *" | "const anyhost_snapshot *const *", name) => name,
+            ("size_t", "count") => "1",
             ("const void *", "cert" | "key") => parameter.name.as_str(),
             ("const void *", _) => "\"data\"",
             ("void *" | "char *", "buf") => "room",
@@ -291,6 +293,8 @@ int main(int argc, char **argv) {
     anyhost_breaker *breaker = NULL;
     anyhost_update *update = NULL;
     anyhost_snapshot *snapshot = NULL;
+    const char *clients[] = {"a client"};
+    const anyhost_snapshot *snapshots[1];
     const anyhost_attempt *attempt;
     const anyhost_member *member;
     const char *cert, *key;
@@ -309,12 +313,14 @@ int main(int argc, char **argv) {
     OK(anyhost_update_new(&update));
     OK(anyhost_update_add_endpoint(update, url, 0, 0, NULL));
     OK(anyhost_client_snapshot(client, &snapshot));
+    snapshots[0] = snapshot;
     member = anyhost_snapshot_at(snapshot, 0);
 "#;
 
 const BACK: &str =
     "    (void)attempt, (void)room, (void)on_rewind, (void)on_free, (void)on_read, (void)on_event;
     (void)on_judge, (void)on_retry, (void)on_progress, (void)member, (void)cert, (void)key;
+    (void)clients, (void)snapshots;
     anyhost_cancel_free(cancel);
     anyhost_breaker_free(breaker);
     anyhost_update_free(update);

@@ -129,6 +129,7 @@ void failures(char **argv) {
         CHECK(error.os_error() > 0 && error.http_status() == 0 && error.option() == nullptr);
         CHECK(error.body().empty() && error.retry_after().count() == 0);
         PART(error.json().c_str(), "\"status_name\":\"ATTEMPTS_SPENT\"");
+        PART(error.explain().c_str(), "\ncertain: no server received the request\nto do: ");
     }
 
     // The same by codes. An Error is written anew by each call.
@@ -341,6 +342,11 @@ void state(char **argv) {
     SAME(snapshot.find("two").max_weight(), 500);
     CHECK(!snapshot.find("three"));
     PART(snapshot.json().c_str(), "\"two\"");
+    PART(snapshot.text().c_str(), "\none     eligible ");
+    const std::string page = anyhost::prometheus({{"a", &snapshot}, {"b", &snapshot}});
+    PART(page.c_str(), "anyhost_member_weight{client=\"b\",member=\"two\"} 500\n");
+    CHECK(anyhost::prometheus({}).find("client=") == std::string::npos);
+    CHECK(anyhost::Error().explain().empty());
 
     client.set_weight("two", 700);
     client.disable("two", "maintenance");

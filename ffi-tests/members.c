@@ -24,6 +24,45 @@ static void get(const char *path, const char *endpoint) {
     anyhost_response_free(answer);
 }
 
+/* For a person and for Prometheus; two clients on one page. */
+static void shown(const anyhost_snapshot *now) {
+    const char *names[2] = {"pay\"ments", "search"};
+    const anyhost_snapshot *both[2];
+    char text[8000];
+    size_t needed = 0, again = 0;
+
+    SAME(anyhost_snapshot_text(now, NULL, 0, &needed), ANYHOST_E_BUFFER);
+    SAME(anyhost_snapshot_text(now, text, needed - 1, &again), ANYHOST_E_BUFFER);
+    TEXT(text, "");
+    OK(anyhost_snapshot_text(now, text, needed, &again));
+    SAME(strlen(text) + 1, needed);
+    CHECK(strncmp(text, "member  state     weight     attempts  failed  running  wait  why\n"
+                        "one     eligible  1000/1000         1       1        0  -     last failed: refused\n"
+                        "two     eligible  1000/1000         1       0        0  -     -\n",
+                  needed - 1) == 0);
+
+    both[0] = both[1] = now;
+    SAME(anyhost_prometheus(names, both, 2, NULL, 0, &needed), ANYHOST_E_BUFFER);
+    CHECK(needed < sizeof text);
+    OK(anyhost_prometheus(names, both, 2, text, sizeof text, &again));
+    SAME(again, needed);
+    SAME(strlen(text) + 1, needed);
+    PART(text, "anyhost_member_failures_total{client=\"pay\\\"ments\",member=\"one\",reason=\"refused\"} 1\n");
+    PART(text, "anyhost_member_successes_total{client=\"search\",member=\"two\"} 1\n");
+    /* A metric is named once, however many clients there are. */
+    CHECK(strstr(strstr(text, "# TYPE anyhost_member_weight ") + 1, "# TYPE anyhost_member_weight ") == NULL);
+    OK(anyhost_prometheus(names, both, 0, text, sizeof text, &again));
+    CHECK(strstr(text, "client=") == NULL);
+    names[1] = NULL;
+    SAME(anyhost_prometheus(names, both, 2, text, sizeof text, &again), ANYHOST_E_NULL);
+    names[1] = "search";
+    both[1] = NULL;
+    SAME(anyhost_prometheus(names, both, 2, text, sizeof text, &again), ANYHOST_E_NULL);
+    both[1] = (const anyhost_snapshot *)(const void *)client;
+    SAME(anyhost_prometheus(names, both, 2, text, sizeof text, &again), ANYHOST_E_HANDLE);
+    SAME(again, 0);
+}
+
 /* The first endpoint refuses, the second answers. */
 static void seen(void) {
     anyhost_snapshot *now;
@@ -71,6 +110,7 @@ static void seen(void) {
     PART(json, "\"reasons\":{\"refused\":1},\"transitions\":[]");
     CHECK(strstr(json, "pw") == NULL);
     free(json);
+    shown(now);
     anyhost_snapshot_free(now);
 }
 

@@ -1025,6 +1025,21 @@ int32_t anyhost_error_json(const anyhost_error *error,
                            size_t *out_needed);
 
 /**
+ * The error at length, for a log that somebody reads at night.
+ *
+ * Several lines, each ended by a line feed: what went wrong, "tried:" with each attempt, "not tried:" with
+ * who may not be tried now and for how long, "certain:" with what is known of the delivery, and "to do:".
+ * Its words may change from version to version: programs read the getters or anyhost_error_json.
+ *
+ * Writes it to `buf` as anyhost_error_json does. Any thread. Since 0.1.0.
+ */
+ANYHOST_API
+int32_t anyhost_error_explain(const anyhost_error *error,
+                              char *buf,
+                              size_t cap,
+                              size_t *out_needed);
+
+/**
  * Its place in the call, from 1; 0 for NULL.
  *
  * Any thread. Since 0.1.0.
@@ -1839,6 +1854,41 @@ int32_t anyhost_snapshot_json(const anyhost_snapshot *snapshot,
                               char *buf,
                               size_t cap,
                               size_t *out_needed);
+
+/**
+ * The snapshot as a table for a person: a line of headings, then one for each member with its state, weight,
+ * attempts, how long it will be left alone, and why.
+ *
+ * Each line ends with a line feed. Its form may change from version to version: programs read the getters or
+ * anyhost_snapshot_json.
+ *
+ * Writes it to `buf` as anyhost_snapshot_json does. Any thread. Since 0.1.0.
+ */
+ANYHOST_API
+int32_t anyhost_snapshot_text(const anyhost_snapshot *snapshot,
+                              char *buf,
+                              size_t cap,
+                              size_t *out_needed);
+
+/**
+ * The snapshots of any number of clients as one page for Prometheus, in its text format.
+ *
+ * `clients` and `snapshots` lead to `count` pointers each: a name of your choice for each client, which becomes
+ * the label "client", and its snapshot. Members have the label "member". Gauges are anyhost_member_state (1
+ * for the state it is in), _weight, _max_weight, _in_flight, _cooling_seconds, _failures_in_a_row; counters
+ * are anyhost_member_attempts_total, _successes_total and, by reason, _failures_total. Serve the page as
+ * "text/plain; version=0.0.4".
+ *
+ * Writes it to `buf` as anyhost_snapshot_json does. ANYHOST_E_NULL if `clients`, `snapshots` or a pointer in
+ * them is NULL. Any thread. Since 0.1.0.
+ */
+ANYHOST_API
+int32_t anyhost_prometheus(const char *const *clients,
+                           const anyhost_snapshot *const *snapshots,
+                           size_t count,
+                           char *buf,
+                           size_t cap,
+                           size_t *out_needed);
 
 /**
  * Its label; NULL for NULL.

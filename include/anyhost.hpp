@@ -49,6 +49,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define ANYHOST_EXCEPTIONS 1
@@ -415,7 +416,7 @@ struct SnapshotMembers {
 
 /** What a function writes that is asked for the size first. */
 template <class T>
-std::string json(const T *it, std::int32_t (*write)(const T *, char *, std::size_t, std::size_t *)) {
+std::string written(const T *it, std::int32_t (*write)(const T *, char *, std::size_t, std::size_t *)) {
     std::size_t needed = 0;
     write(it, nullptr, 0, &needed);
     if (needed == 0) return std::string();
@@ -474,7 +475,9 @@ public:
         anyhost_error_body(it_.get(), &data, &size);
         return View(reinterpret_cast<const char *>(data), size);
     }
-    std::string json() const { return detail::json(it_.get(), anyhost_error_json); }
+    std::string json() const { return detail::written(it_.get(), anyhost_error_json); }
+    /** Several lines for a log: what was tried, what is certain, what to do. See anyhost_error_explain. */
+    std::string explain() const { return detail::written(it_.get(), anyhost_error_explain); }
 
     /** Throws itself if anything is wrong. */
     void raise() const {
@@ -869,12 +872,36 @@ public:
         return Member(anyhost_snapshot_find(it_.get(), key.c_str()));
     }
     std::string json() const {
-        return detail::json<anyhost_snapshot>(it_.get(), anyhost_snapshot_json);
+        return detail::written<anyhost_snapshot>(it_.get(), anyhost_snapshot_json);
+    }
+    /** A table for a person; see anyhost_snapshot_text. */
+    std::string text() const {
+        return detail::written<anyhost_snapshot>(it_.get(), anyhost_snapshot_text);
     }
 
 private:
     detail::Handle<anyhost_snapshot> it_;
 };
+
+/** A page for Prometheus of clients, each by a name of your choice; see anyhost_prometheus. */
+inline std::string prometheus(const std::vector<std::pair<std::string, const Snapshot *>> &clients) {
+    std::vector<const char *> names;
+    std::vector<const anyhost_snapshot *> snapshots;
+    for (const auto &client : clients) {
+        names.push_back(client.first.c_str());
+        snapshots.push_back(client.second->get());
+    }
+    std::size_t needed = 0;
+    /* Neither list may be NULL, as that of an empty vector may be. */
+    names.push_back(nullptr);
+    snapshots.push_back(nullptr);
+    anyhost_prometheus(names.data(), snapshots.data(), clients.size(), nullptr, 0, &needed);
+    if (needed == 0) return std::string();
+    std::string text(needed, '\0');
+    anyhost_prometheus(names.data(), snapshots.data(), clients.size(), &text[0], needed, &needed);
+    text.resize(needed - 1);
+    return text;
+}
 
 /**
  * Endpoints that replace those of a client; see anyhost_update.

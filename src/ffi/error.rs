@@ -155,6 +155,23 @@ pub unsafe extern "C" fn anyhost_error_json(
     guard!(status, text::copy_out(buf, cap, out_needed, || Ok(handle::get(error)?.error.to_json())))
 }
 
+/// The error at length, for a log that somebody reads at night.
+///
+/// Several lines, each ended by a line feed: what went wrong, "tried:" with each attempt, "not tried:" with
+/// who may not be tried now and for how long, "certain:" with what is known of the delivery, and "to do:".
+/// Its words may change from version to version: programs read the getters or anyhost_error_json.
+///
+/// Writes it to `buf` as anyhost_error_json does. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_error_explain(
+    error: *const anyhost_error,
+    buf: *mut c_char,
+    cap: usize,
+    out_needed: *mut usize,
+) -> i32 {
+    guard!(status, text::copy_out(buf, cap, out_needed, || Ok(handle::get(error)?.error.explain())))
+}
+
 /// The inside of an error's handle: everything as C reads it.
 pub(super) struct Told {
     error: Error,

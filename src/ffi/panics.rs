@@ -240,16 +240,17 @@ fn a_panic_in_every_export_stays_inside() {
         (_, _, _, _):
             anyhost_builder_add_proxy anyhost_update_add_proxy
             anyhost_get anyhost_head anyhost_delete anyhost_response_body anyhost_response_header
-            anyhost_error_json anyhost_client_send anyhost_client_stream anyhost_request_new
+            anyhost_error_json anyhost_error_explain anyhost_client_send anyhost_client_stream anyhost_request_new
             anyhost_request_set_progress
             anyhost_builder_add_header anyhost_builder_on_event anyhost_builder_on_judge
-            anyhost_builder_on_retry anyhost_snapshot_json anyhost_breaker_new anyhost_breaker_allow;
+            anyhost_builder_on_retry anyhost_snapshot_json anyhost_snapshot_text
+            anyhost_breaker_new anyhost_breaker_allow;
         (_, _, _, _, _):
             anyhost_response_read anyhost_response_header_at anyhost_client_probe anyhost_request_add_header_n
             anyhost_request_set_body_borrowed anyhost_builder_add_endpoint anyhost_builder_endpoint_header
             anyhost_builder_set_client_cert_pem anyhost_update_add_endpoint anyhost_update_endpoint_header;
         (_, _, _, _, _, _):
-            anyhost_request_set_body_reader;
+            anyhost_request_set_body_reader anyhost_prometheus;
         (_, _, _, _, _, _, _):
             anyhost_post anyhost_put anyhost_patch;
     };

@@ -84,6 +84,59 @@ pub unsafe extern "C" fn anyhost_snapshot_json(
     )
 }
 
+/// The snapshot as a table for a person: a line of headings, then one for each member with its state, weight,
+/// attempts, how long it will be left alone, and why.
+///
+/// Each line ends with a line feed. Its form may change from version to version: programs read the getters or
+/// anyhost_snapshot_json.
+///
+/// Writes it to `buf` as anyhost_snapshot_json does. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_snapshot_text(
+    snapshot: *const anyhost_snapshot,
+    buf: *mut c_char,
+    cap: usize,
+    out_needed: *mut usize,
+) -> i32 {
+    guard!(
+        status,
+        text::copy_out(buf, cap, out_needed, || Ok(handle::get(snapshot)?.snapshot.to_string()))
+    )
+}
+
+/// The snapshots of any number of clients as one page for Prometheus, in its text format.
+///
+/// `clients` and `snapshots` lead to `count` pointers each: a name of your choice for each client, which becomes
+/// the label "client", and its snapshot. Members have the label "member". Gauges are anyhost_member_state (1
+/// for the state it is in), _weight, _max_weight, _in_flight, _cooling_seconds, _failures_in_a_row; counters
+/// are anyhost_member_attempts_total, _successes_total and, by reason, _failures_total. Serve the page as
+/// "text/plain; version=0.0.4".
+///
+/// Writes it to `buf` as anyhost_snapshot_json does. ANYHOST_E_NULL if `clients`, `snapshots` or a pointer in
+/// them is NULL. Any thread. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_prometheus(
+    clients: *const *const c_char,
+    snapshots: *const *const anyhost_snapshot,
+    count: usize,
+    buf: *mut c_char,
+    cap: usize,
+    out_needed: *mut usize,
+) -> i32 {
+    guard!(
+        status,
+        text::copy_out(buf, cap, out_needed, || {
+            let clients = text::pointers(clients, count, "clients")?;
+            let snapshots = text::pointers(snapshots, count, "snapshots")?;
+            let mut named = Vec::with_capacity(clients.len());
+            for (&client, &snapshot) in clients.iter().zip(snapshots) {
+                named.push((text::read(client, "clients")?, &handle::get(snapshot)?.snapshot));
+            }
+            Ok(crate::prometheus(named))
+        })
+    )
+}
+
 /// The inside of a snapshot's handle: everything as C reads it.
 pub(super) struct Picture {
     snapshot: Snapshot,

@@ -54,17 +54,42 @@ pub(super) unsafe fn bytes<'a>(
     len: usize,
     argument: &str,
 ) -> Result<&'a [u8]> {
+    // SAFETY: as the caller promises.
+    unsafe { items(data.cast(), len, argument) }
+}
+
+/// Pointers; none where `count` is 0, but NULL is a mistake all the same.
+///
+/// # Safety
+///
+/// `list` is NULL or leads to `count` pointers, which are unchanged as long as `'a`.
+pub(super) unsafe fn pointers<'a, T>(
+    list: *const *const T,
+    count: usize,
+    argument: &str,
+) -> Result<&'a [*const T]> {
+    if list.is_null() {
+        return Err(is_null(argument));
+    }
+    // SAFETY: as the caller promises.
+    unsafe { items(list, count, argument) }
+}
+
+/// # Safety
+///
+/// `data` is NULL or leads to `len` items, which are unchanged as long as `'a`.
+unsafe fn items<'a, T>(data: *const T, len: usize, argument: &str) -> Result<&'a [T]> {
     if len == 0 {
         return Ok(&[]);
     }
     if data.is_null() {
         return Err(is_null(argument));
     }
-    if isize::try_from(len).is_err() {
+    if len.checked_mul(size_of::<T>()).is_none_or(|size| isize::try_from(size).is_err()) {
         return Err(out_of_range(argument, "is longer than memory can be"));
     }
     // SAFETY: neither NULL nor too long, so the caller has promised the rest.
-    Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
+    Ok(unsafe { std::slice::from_raw_parts(data, len) })
 }
 
 /// A place of C to write bytes to; (NULL, 0) is none.

@@ -30,6 +30,21 @@ class Errors(unittest.TestCase):
         self.assertEqual(json.loads(error.json)["reason"], "refused")
         self.assertIsInstance(error, anyhost.CallError)
 
+    def test_explained_at_length(self):
+        dead = refusing()
+        with Client(dead) as client, self.assertRaises(anyhost.CallError) as caught:
+            client.post("/orders?secret=1", b"one coffee")
+        lines = caught.exception.explain().splitlines()
+        self.assertEqual(lines[0], "ATTEMPTS_SPENT: no further attempt is left or allowed")
+        self.assertEqual(lines[1], "tried:")
+        self.assertIn(f"1. {dead}: refused while connecting (not sent)", lines[2])
+        self.assertIn("certain: no server received the request", lines)
+        self.assertTrue(lines[-1].startswith("to do: it is safe to call again"), lines)
+        self.assertNotIn("secret", caught.exception.explain())
+        with self.assertRaises(anyhost.NotFoundError) as caught, Client(dead) as client:
+            client.enable("nobody")
+        self.assertTrue(caught.exception.explain().startswith("NOT_FOUND: "))
+
     def test_a_write_is_not_repeated(self):
         other = Server()
         self.addCleanup(other.__exit__)

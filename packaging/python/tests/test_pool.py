@@ -29,6 +29,24 @@ class Pool(unittest.TestCase):
         self.assertEqual(told[0]["reasons"], {"refused": 1})
         self.assertRaises(KeyError, snapshot.__getitem__, "none")
 
+    def test_snapshot_for_people_and_prometheus(self):
+        endpoints = [Endpoint(refusing(), label="dead"), Endpoint(self.server.url, label="live")]
+        with Client(endpoints) as client:
+            client.get("/")
+            snapshot = client.snapshot()
+        head, dead, live = str(snapshot).splitlines()
+        self.assertEqual(head.split()[:3], ["member", "state", "weight"])
+        self.assertEqual(dead.split()[:3], ["dead", "eligible", "1000/1000"])
+        self.assertTrue(dead.endswith("last failed: refused"), dead)
+        self.assertTrue(live.startswith("live"), live)
+        page = anyhost.prometheus({"shop": snapshot, "bank": snapshot}).splitlines()
+        failed = 'anyhost_member_failures_total{client="shop",member="dead",reason="refused"} 1'
+        self.assertEqual(page.count(failed), 1)
+        self.assertIn('anyhost_member_successes_total{client="bank",member="live"} 1', page)
+        self.assertEqual(page.count("# TYPE anyhost_member_weight gauge"), 1)
+        self.assertNotIn("client=", anyhost.prometheus({}))
+        self.assertRaises(ValueError, anyhost.prometheus, {"a\0b": snapshot})
+
     def test_disabled_and_enabled(self):
         with Client([Endpoint(self.server.url, label="a")]) as client:
             client.disable("a", "in repair")

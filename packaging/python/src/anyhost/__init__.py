@@ -63,7 +63,7 @@ from ._event import Event
 from ._library import build_info, version
 from ._options import Option, OptionInfo, options
 from ._response import Head, Headers, Response
-from ._snapshot import Member, Snapshot
+from ._snapshot import Member, Snapshot, prometheus
 from ._stream import Stream
 
 __version__ = version()
@@ -78,5 +78,5 @@ __all__ = [
     "RangeError", "Reason", "RedirectsError", "ReentryError", "RejectedError", "Response", "Retry",
     "Secret", "ShutDownError", "Snapshot", "State", "StateError", "Status", "Stream", "TlsMaterialError",
     "TooLargeError", "UnsupportedError", "UrlError", "UsageError", "Verdict", "build_info", "options",
-    "version",
+    "prometheus", "version",
 ]

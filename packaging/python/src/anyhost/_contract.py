@@ -396,6 +396,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "anyhost_error_attempt": (c_void_p, c_void_p, c_size_t),
     "anyhost_error_body": (c_int32, c_void_p, POINTER(c_void_p), POINTER(c_size_t)),
     "anyhost_error_json": (c_int32, c_void_p, c_void_p, c_size_t, POINTER(c_size_t)),
+    "anyhost_error_explain": (c_int32, c_void_p, c_void_p, c_size_t, POINTER(c_size_t)),
     "anyhost_attempt_number": (c_uint32, c_void_p),
     "anyhost_attempt_endpoint": (c_char_p, c_void_p),
     "anyhost_attempt_proxy": (c_char_p, c_void_p),
@@ -487,6 +488,10 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "anyhost_snapshot_at": (c_void_p, c_void_p, c_size_t),
     "anyhost_snapshot_find": (c_void_p, c_void_p, c_char_p),
     "anyhost_snapshot_json": (c_int32, c_void_p, c_void_p, c_size_t, POINTER(c_size_t)),
+    "anyhost_snapshot_text": (c_int32, c_void_p, c_void_p, c_size_t, POINTER(c_size_t)),
+    "anyhost_prometheus": (
+        c_int32, POINTER(c_char_p), POINTER(c_void_p), c_size_t, c_void_p, c_size_t, POINTER(c_size_t),
+    ),
     "anyhost_member_label": (c_char_p, c_void_p),
     "anyhost_member_url": (c_char_p, c_void_p),
     "anyhost_member_detail": (c_char_p, c_void_p),

@@ -6,7 +6,7 @@ from typing import Any
 
 from ._attempt import Attempt
 from ._contract import Delivery, Phase, Reason, Status
-from ._library import Handle, lib, maybe_told, take_bytes, take_json, told
+from ._library import Handle, lib, maybe_told, take_bytes, take_text, told
 
 
 class Error(Exception):
@@ -16,7 +16,7 @@ class Error(Exception):
     `delivery` is the most certain word on whether a server has the request. `reason`, `phase`,
     `http_status` and `os_error` are those of the last attempt, `retry_after` is how many seconds the
     service wants to be left alone. `option` is the option or argument that is wrong. `body` is what the
-    answer said that was turned down. `json` has it all.
+    answer said that was turned down. `json` has it all, and so has `explain()`, for a person.
     """
 
     status: Status
@@ -31,10 +31,15 @@ class Error(Exception):
     attempts: tuple[Attempt, ...] = ()
     body: bytes = b""
     json: str = "{}"
+    explanation: str = ""
 
     def __init__(self, **facts: Any) -> None:
         self.__dict__.update(facts)
         super().__init__(f"{self.status.name}: {self.message}")
+
+    def explain(self) -> str:
+        """Several lines for a log: what was tried, what is certain of the delivery, what to do."""
+        return self.explanation or f"{self}\n"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Its arguments are names, which pickle, and so a pool of processes, would not keep.
@@ -241,7 +246,8 @@ def error_of(number: int, option: str | None = None, handle: Handle | None = Non
         retry_after=lib.anyhost_error_retry_after_ms(handle) / 1e3,
         attempts=Attempt.read_all(lib.anyhost_error_attempt_count, lib.anyhost_error_attempt, handle),
         body=take_bytes(lib.anyhost_error_body, handle),
-        json=take_json(lib.anyhost_error_json, handle),
+        json=take_text(lib.anyhost_error_json, handle),
+        explanation=take_text(lib.anyhost_error_explain, handle),
     )
 
 

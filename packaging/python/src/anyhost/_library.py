@@ -101,12 +101,12 @@ def take_bytes(function: Callable[..., int], handle: object, *more: object) -> b
     return ctypes.string_at(start, size.value) if start else b""
 
 
-def take_json(function: Callable[..., int], handle: object) -> str:
+def take_text(function: Callable[..., int], *arguments: object) -> str:
     """The text that a function writes to a buffer, whose size it tells first."""
     needed = c_size_t()
-    function(handle, None, 0, byref(needed))
+    function(*arguments, None, 0, byref(needed))
     buffer = ctypes.create_string_buffer(needed.value)
-    function(handle, buffer, needed, byref(needed))
+    function(*arguments, buffer, needed, byref(needed))
     return buffer.value.decode()
 
 

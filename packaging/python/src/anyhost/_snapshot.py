@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ctypes import c_char_p, c_void_p
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
 from ._contract import Phase, Reason, State
-from ._library import Handle, lib, maybe_told, take_json, text, told
+from ._library import Handle, lib, maybe_told, take_text, text, told
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Member:
 class Snapshot:
     """The members of a client. It iterates over them, and `snapshot["label"]` is one.
 
-    `json` has more: counts for each reason, and the last changes of each state.
+    As a text it is a table. `json` has more: counts for each reason, and the last changes of each state.
+    `prometheus` makes a page of it.
     """
 
     members: tuple[Member, ...]
@@ -85,8 +87,25 @@ class Snapshot:
             raise KeyError(key)
         return Member.read(found)
 
+    def __str__(self) -> str:
+        """A table for a person, a line for each member."""
+        return take_text(lib.anyhost_snapshot_text, self._handle)
+
     @classmethod
     def read(cls, handle: Handle) -> Snapshot:
         count = lib.anyhost_snapshot_count(handle)
         members = tuple(Member.read(lib.anyhost_snapshot_at(handle, i)) for i in range(count))
-        return cls(members, take_json(lib.anyhost_snapshot_json, handle), handle)
+        return cls(members, take_text(lib.anyhost_snapshot_json, handle), handle)
+
+
+def prometheus(clients: Mapping[str, Snapshot]) -> str:
+    """A page for Prometheus, in its text format: clients by names of your choice, which become a label.
+
+    Serve it as `text/plain; version=0.0.4`.
+    """
+    names = [text(name, "a client's name") for name in clients]
+    snapshots = [snapshot._handle._as_parameter_ for snapshot in clients.values()]
+    count = len(names)
+    return take_text(
+        lib.anyhost_prometheus, (c_char_p * count)(*names), (c_void_p * count)(*snapshots), count
+    )
