@@ -14,7 +14,8 @@
 //! | `toolbox.rs` | compilers, libraries, running a program |
 //! | `programs.rs` | one test for each program: its servers, and what they must have seen |
 //! | `process.rs` | the library in the process of its host: signals, threads, forks, loading |
-//! | `sequences.rs`, `corpus` | call sequences made of bytes, replayed by `fuzz.c` |
+//! | `sequences.rs`, `corpus` | call sequences made of bytes (`sequence.h`), replayed by `fuzz.c` |
+//! | `sequence_server.rs` | the server that they meet |
 //! | `prototypes.rs` | the functions of the header, as data; what their comments say |
 //! | `generated.rs` | programs made of them: every pointer NULL, every number wild |
 //! | `numbers.rs`, `numbers.txt` | the promised numbers, frozen |
@@ -41,5 +42,6 @@ mod process;
 mod programs;
 mod prototypes;
 mod scripts;
+mod sequence_server;
 mod sequences;
 mod toolbox;

@@ -1,6 +1,7 @@
 //! Call sequences made of bytes (`fuzz.c`), under the sanitizers: a committed corpus, and some more of a
 //! seed. `ANYHOST_SEED` chooses another seed, `ANYHOST_FUZZ` how many sequences.
 
+use crate::sequence_server;
 use crate::support::*;
 use crate::toolbox::{Build, compile, root};
 use std::path::PathBuf;
@@ -19,14 +20,6 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
 }
 
-fn server() -> Server {
-    let script = Script::from(Reply::echo())
-        .on("/reset", Reply::resets())
-        .on("/cut", Reply::ok("0123456789").cut(4))
-        .on("/503", Reply::status(503).header("Retry-After", "1"));
-    Server::start(script)
-}
-
 /// How many calls a run made.
 fn calls(said: &str) -> u64 {
     said.trim_end().strip_suffix(" calls").and_then(|n| n.parse().ok()).expect("a number of calls")
@@ -35,7 +28,7 @@ fn calls(said: &str) -> u64 {
 #[test]
 fn the_corpus_is_replayed() {
     let program = compile("fuzz.c", Build::Sanitized);
-    let (server, refusing) = (server(), refusing_address());
+    let (server, refusing) = (sequence_server::start(), refusing_address());
     let mut arguments = vec![server.url(), refusing.url()];
     let files = corpus();
     assert!(files.len() >= 16, "{files:?}");
@@ -49,7 +42,7 @@ fn the_corpus_is_replayed() {
 #[test]
 fn sequences_of_a_seed() {
     let program = compile("fuzz.c", Build::Sanitized);
-    let (server, refusing) = (server(), refusing_address());
+    let (server, refusing) = (sequence_server::start(), refusing_address());
     let (seed, count) = (setting("ANYHOST_SEED", 1), setting("ANYHOST_FUZZ", 2000));
     let arguments =
         [server.url(), refusing.url(), "--seed".into(), seed.to_string(), count.to_string()];

@@ -107,9 +107,9 @@ pub(crate) struct ClientSettings {
     pub(crate) proxy_threshold_body: u32,
     pub(crate) proxy_base_delay: Duration,
     pub(crate) proxy_max_delay: Duration,
-    /// What stands in the place of those four, by the place in [`ProxyFault::ALL`].
     pub(crate) no_proxy: NoProxy,
     pub(crate) proxy_from_env: bool,
+    /// What stands in the place of those four, by the place in [`ProxyFault::ALL`].
     pub(crate) proxy_cooldowns: [Option<BreakerSettings>; ProxyFault::ALL.len()],
     pub(crate) retry_budget: Option<BudgetSettings>,
     pub(crate) hold_for: Duration,

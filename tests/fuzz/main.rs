@@ -15,6 +15,7 @@
 //! | `option.rs` | every option with any text |
 //! | `config.rs` | a configuration of any text |
 //! | `proxy_url.rs` | proxy URLs |
+//! | `no_proxy.rs` | lists of hosts that no proxy is used for |
 //! | `retry_after.rs` | Retry-After beside Date |
 //! | `answer.rs` | whole calls over an in-memory transport that does anything |
 //! | `wire.rs` | an answer of any bytes, over a socket |
@@ -25,6 +26,7 @@
 mod answer;
 #[cfg(feature = "config")]
 mod config;
+mod no_proxy;
 mod option;
 mod proxy_url;
 mod retry_after;
@@ -71,6 +73,11 @@ fn configurations() {
 #[test]
 fn proxy_urls() {
     replay("proxy_url", proxy_url::check);
+}
+
+#[test]
+fn lists_of_no_proxy() {
+    replay("no_proxy", no_proxy::check);
 }
 
 #[test]

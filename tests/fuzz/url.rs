@@ -1,12 +1,13 @@
 //! Base URLs, and joining a path to one (ruling R16). The first line is the base, the rest the path.
 
 use anyhost::inject::{Answer, AnswerBody, Attempt, Ending, HeaderMap, Phase, Report, Transport};
+use anyhost::testing::ManualClock;
 use anyhost::{Client, Endpoint, Status};
 use std::sync::{Arc, Mutex};
 use url::Url;
 
-/// In the user info of a base it must never be seen again.
-const SECRET: &str = "s3cr3t";
+/// Two passwords. Whatever is shown of a base is the same with either.
+const PASSWORDS: [&str; 2] = ["s3cr3t", "0th3r1"];
 
 /// Keeps the URL it is asked for.
 #[derive(Clone, Default)]
@@ -30,36 +31,52 @@ impl Transport for Kept {
 pub(crate) fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (base, path) = text.split_once('\n').unwrap_or((text, ""));
-    let parsed = Url::parse(base);
-    let secret = parsed.as_ref().is_ok_and(|url| {
-        // As given: what a path with dots in it comes to is another text.
-        let rest = base.rsplit_once('@').map_or("", |(_, rest)| rest);
-        let once = base.matches(SECRET).count() == 1 && !rest.contains(SECRET);
-        once && url.password() == Some(SECRET)
-    });
-    let shows = |shown: &str| secret && shown.contains(SECRET);
+    let shown = shown(base, path);
+    if let Some(other) = with_other_password(base) {
+        assert_eq!(shown, self::shown(&other, path), "{base}");
+    }
+}
+
+/// The same base with the other password, where the one is its password.
+fn with_other_password(base: &str) -> Option<String> {
+    let [one, two] = PASSWORDS;
+    let has = |base: &str, word| Url::parse(base).is_ok_and(|url| url.password() == Some(word));
+    let (written, other) = (format!(":{one}@"), base.replacen(one, two, 1));
+    // Not what stands elsewhere, and may be shown.
+    let (before, _) = base.split_once(&written)?;
+    (!before.contains(one) && has(base, one) && has(&other, two)).then_some(other)
+}
+
+/// Everything that is shown of a base and a call at it.
+fn shown(base: &str, path: &str) -> String {
     let endpoint = match Endpoint::new(base) {
         Ok(endpoint) => endpoint,
         Err(error) => {
             assert_eq!(error.status(), Status::Url);
-            assert!(!shows(&error.to_string()) && !shows(&format!("{error:?}")), "{error}");
-            return;
+            return format!("{error} {error:?}");
         }
     };
-    assert!(!shows(&format!("{endpoint:?}")));
-    let base = parsed.expect("what we take is a URL");
+    let mut shown = format!("{endpoint:?}");
+    let base = Url::parse(base).expect("what we take is a URL");
     let kept = Kept::default();
-    let client = Client::builder().endpoint(endpoint).transport(kept.clone()).build().unwrap();
-    assert!(!shows(&format!("{client:?} {:?}", client.snapshot())));
+    let client = Client::builder()
+        .endpoint(endpoint)
+        .seed(1)
+        .clock(ManualClock::new())
+        .transport(kept.clone())
+        .build()
+        .unwrap();
+    let members = client.snapshot();
+    shown += &format!("{:?}", members.members());
     let answer = match client.get(path).send() {
         Ok(answer) => answer,
         Err(error) => {
             assert_eq!(error.status(), Status::Argument);
             assert!(kept.0.lock().unwrap().is_empty());
-            return;
+            return format!("{shown} {error} {error:?}");
         }
     };
-    assert!(!shows(&format!("{answer:?} {}", answer.url())));
+    shown += answer.url();
     let asked = kept.0.lock().unwrap().pop().expect("it was asked for");
     // It goes where the base says, with no word of who asks, and the path as it was given.
     let joined = Url::parse(&asked).expect("a URL");
@@ -70,4 +87,5 @@ pub(crate) fn check(data: &[u8]) {
     assert!(asked.ends_with(path), "{asked} of {path}");
     let sane = |c: char| c.is_ascii_graphic() && !"<>`#".contains(c);
     assert!(asked.chars().all(sane), "{asked}");
+    shown
 }
