@@ -60,11 +60,13 @@ impl Event {
     }
 }
 
-/// What a reply waits for: a time, or an event that the test opens.
+/// What a reply does between two writes: it waits for a time, or for an event that the test opens, or
+/// tells that it has come so far.
 #[derive(Clone)]
 pub enum Pause {
     For(Duration),
     Until(Event),
+    Tell(Event),
 }
 
 impl Pause {
@@ -73,6 +75,10 @@ impl Pause {
         match self {
             Pause::For(time) => wait_until(|| ended.is_open(), Some(*time)),
             Pause::Until(event) => wait_until(|| event.is_open() || ended.is_open(), None),
+            Pause::Tell(event) => {
+                event.open();
+                true
+            }
         };
         !ended.is_open()
     }

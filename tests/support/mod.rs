@@ -42,6 +42,7 @@
 //! | `request.rs` | what arrived |
 //! | `unreachable.rs` | addresses that refuse, or swallow every SYN |
 //! | `certs.rs` | a test CA and the certificates it signs |
+//! | `blocked.rs` | whether a thread of this process is blocked, and on what |
 //! | `child.rs` | a process that is a fork of this one |
 //! | `event.rs`, `time.rs` | waiting for one another, measuring |
 //!
@@ -53,6 +54,7 @@
 // Tests measure real time against real sockets; the ban protects the library's injected clock.
 #![allow(clippy::disallowed_methods)]
 
+mod blocked;
 mod certs;
 #[cfg(unix)]
 mod child;
@@ -67,6 +69,7 @@ mod server;
 mod time;
 mod unreachable;
 
+pub use blocked::{Blocked, Caller};
 pub use certs::Authority;
 #[cfg(unix)]
 pub use child::in_child;

@@ -194,6 +194,11 @@ impl Reply {
         self
     }
 
+    /// Opens `event` when `n` bytes of the body have been sent; see [`pause_at`](Reply::pause_at).
+    pub fn tell_at(self, n: usize, event: &Event) -> Reply {
+        self.pause_at(n, Pause::Tell(event.clone()))
+    }
+
     /// Sends the body in pieces of `n` bytes with a rest of `every` between them.
     pub fn drip(mut self, n: usize, every: Duration) -> Reply {
         assert!(n > 0, "a drip of nothing never ends");

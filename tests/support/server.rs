@@ -207,8 +207,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shared.ended.open();
         let wake = TcpStream::connect_timeout(&self.addr, ms(1000));
-        // Refused: a client that came just now has woken it already.
-        let awake = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ConnectionRefused;
+        // Refused or reset: a client that came just now has woken it already, and it listens no more.
+        let awake = |e: &std::io::Error| {
+            use std::io::ErrorKind::{ConnectionRefused, ConnectionReset};
+            matches!(e.kind(), ConnectionRefused | ConnectionReset)
+        };
         if let Some(e) = wake.as_ref().err().filter(|e| !awake(e)) {
             // Its thread would accept for ever, and a test that hangs tells nothing.
             if !thread::panicking() {

@@ -8,12 +8,15 @@
 
 use crate::support::*;
 use crate::{over, told};
-use anyhost::{Cancel, Client, ClientBuilder, Delivery, Phase, Reason, Status, Timeout, TlsRoots};
+use anyhost::{
+    Cancel, Client, ClientBuilder, Delivery, EventKind, Phase, Reason, Status, Timeout, TlsRoots,
+};
 use std::fmt::Display;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Barrier, Mutex, OnceLock};
+use std::sync::mpsc::{channel, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,6 +33,8 @@ pub(super) struct Place {
     pub(super) delivery: Delivery,
     /// It has to be reached over a connection that has served before.
     pub(super) reused: bool,
+    /// Opened when everything has happened after which the call blocks here.
+    reached: Event,
     /// The endpoint that would be next.
     pub(super) next: Arc<Server>,
     /// Alive for as long as the place is.
@@ -53,26 +58,36 @@ pub(super) fn places(near: bool) -> Vec<Place> {
     let cut = || Reply::ok("0123456789").cut(4).hold();
     let drip = || Reply::ok(vec![b'x'; 2000]).drip(1, ms(5));
     let endless = || Reply::ok("0123456789").until_close().cut(4).hold();
-    let second = || Script::each([Reply::ok("first"), Reply::holds()]);
-    let plain = |script: Script| Server::start(script);
-    let tls = |script: Script| Server::tls(&ca.server(), script);
+    let second = |e: &Event| Script::each([Reply::ok("first"), Reply::holds().tell(e)]);
+    let deaf = || Reply::swallows_slowly(1024, ms(20));
+    let plain = |script: Reply| Server::start(script);
+    let slow = |script: Reply| Listen::on("127.0.0.1").receive_buffer(1024).start(script);
+    let tls = |script: Reply| Server::tls(&ca.server(), script);
+    let told = |server: &dyn Fn(&Event) -> Server| {
+        let reached = Event::new();
+        (server(&reached), reached)
+    };
     let served = [
-        ("no answer", plain(Reply::holds().into()), Phase::Head),
-        ("a dripping head", plain(drip().into_raw().into()), Phase::Head),
-        ("a body that stops", plain(cut().into()), Phase::Body),
-        ("a body that drips", plain(drip().into()), Phase::Body),
-        ("a body that ends with the connection", plain(endless().into()), Phase::Body),
-        ("no reading", slow_reader(1024), Phase::Send),
-        ("no answer, again", plain(second()), Phase::Head),
-        ("no handshake", tls(Reply::swallows().into()), Phase::Tls),
-        ("no answer by TLS", tls(Reply::holds().into()), Phase::Head),
-        ("a body that stops, by TLS", tls(cut().into()), Phase::Body),
-        ("no reading by TLS", tls(Reply::holds().after_handshake().into()), Phase::Send),
-        ("no answer by TLS, again", tls(second()), Phase::Head),
+        ("no answer", told(&|e| plain(Reply::holds().tell(e))), Phase::Head),
+        ("a dripping head", told(&|e| plain(drip().into_raw().tell_at(1, e))), Phase::Head),
+        ("a body that stops", told(&|e| plain(cut().tell(e))), Phase::Body),
+        ("a body that drips", told(&|e| plain(drip().tell_at(1, e))), Phase::Body),
+        ("a body that ends with the connection", told(&|e| plain(endless().tell(e))), Phase::Body),
+        ("no reading", told(&|e| slow(deaf().tell(e))), Phase::Send),
+        ("no answer, again", told(&|e| Server::start(second(e))), Phase::Head),
+        ("no handshake", told(&|e| tls(Reply::swallows().tell(e))), Phase::Tls),
+        ("no answer by TLS", told(&|e| tls(Reply::holds().tell(e))), Phase::Head),
+        ("a body that stops, by TLS", told(&|e| tls(cut().tell(e))), Phase::Body),
+        (
+            "no reading by TLS",
+            told(&|e| tls(Reply::holds().after_handshake().tell(e))),
+            Phase::Send,
+        ),
+        ("no answer by TLS, again", told(&|e| Server::tls(&ca.server(), second(e))), Phase::Head),
     ];
     let mut places: Vec<Place> = served
         .into_iter()
-        .map(|(name, server, phase)| {
+        .map(|(name, (server, reached), phase)| {
             let next = Arc::new(Server::start(Reply::ok("next")));
             Place {
                 name,
@@ -85,6 +100,7 @@ pub(super) fn places(near: bool) -> Vec<Place> {
                     _ => Delivery::Maybe,
                 },
                 reused: name.ends_with("again"),
+                reached,
                 next,
                 _first: vec![server],
                 _hole: None,
@@ -94,7 +110,13 @@ pub(super) fn places(near: bool) -> Vec<Place> {
     for (name, phase) in [("a name", Phase::Resolve), ("a connect", Phase::Connect)] {
         let (hole, next) = (Blackhole::new(), Arc::new(Server::start(Reply::ok("next"))));
         let url = if phase == Phase::Resolve { "http://a.test".to_owned() } else { hole.url() };
-        let lookup = |_: &str, _: u16| {
+        let reached = Event::new();
+        let begun = reached.clone();
+        if phase == Phase::Connect {
+            reached.open();
+        }
+        let lookup = move |_: &str, _: u16| {
+            begun.open();
             // Longer than the test; the thread ends with the process.
             pass(ms(20_000));
             Err(anyhost::inject::LookupError::NameUnknown)
@@ -106,6 +128,7 @@ pub(super) fn places(near: bool) -> Vec<Place> {
             phase,
             delivery: Delivery::NotSent,
             reused: false,
+            reached,
             next,
             _first: Vec::new(),
             _hole: Some(hole),
@@ -114,28 +137,30 @@ pub(super) fn places(near: bool) -> Vec<Place> {
     places
 }
 
-/// What a thread does a while from now.
-fn later<'s>(
-    scope: &'s thread::Scope<'s, '_>,
-    what: impl FnOnce() + Send + 's,
-) -> thread::ScopedJoinHandle<'s, Instant> {
-    scope.spawn(move || {
-        pass(ms(100));
-        let now = Instant::now();
-        what();
-        now
-    })
-}
+/// Long for any of these calls to get under way, on a busy machine too.
+const PATIENCE: Duration = ms(20_000);
 
 impl Place {
+    /// Waits until that thread's call is blocked here.
+    fn wait_for(&self, caller: Caller) {
+        self.reached.wait(PATIENCE);
+        let on = if self.phase == Phase::Resolve { Blocked::OnThread } else { Blocked::OnSocket };
+        caller.wait_until(on, PATIENCE);
+    }
+
     /// How long after the trigger the call ended.
     fn cancelled_after(&self) -> Duration {
         if self.reused {
             assert_eq!(self.client.get("/").send().unwrap().text().unwrap(), "first");
         }
-        let cancel = Cancel::new();
+        let (cancel, caller) = (Cancel::new(), Caller::this());
         thread::scope(|scope| {
-            let triggered = later(scope, || cancel.trigger());
+            let triggered = scope.spawn(|| {
+                self.wait_for(caller);
+                let now = Instant::now();
+                cancel.trigger();
+                now
+            });
             let call = self.client.put("/").body(self.body.clone());
             // A PUT that may be repeated: nothing but the cancel keeps it from the next endpoint.
             let call = call.resend(anyhost::Resend::Any).cancel(&cancel);
@@ -157,49 +182,68 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Every place on a thread of its own, as often as told.
+/// Every place, each on a thread of its own, three times.
 #[track_caller]
-fn everywhere(places: &[Place], rounds: usize) {
-    thread::scope(|scope| {
-        let threads: Vec<_> = places
-            .iter()
-            .map(|place| {
-                let rounds = if place.reused { 1 } else { rounds };
-                (place, scope.spawn(move || (0..rounds).map(|_| place.cancelled_after()).collect()))
+fn everywhere(near: bool) {
+    let rounds: Vec<Vec<(&str, Duration)>> = (0..3)
+        .map(|_| {
+            let places = places(near);
+            thread::scope(|scope| {
+                let cancelled =
+                    |place| (scope.spawn(move || Place::cancelled_after(place)), place.name);
+                let threads: Vec<_> = places.iter().map(cancelled).collect();
+                threads.into_iter().map(|(took, name)| (name, took.join().unwrap())).collect()
             })
-            .collect();
-        for (place, thread) in threads {
-            let took: Vec<Duration> = thread.join().unwrap();
-            assert!(took.iter().all(|took| *took < MOST), "{}: {took:?}", place.name);
-            assert!(median(took.clone()) < USUAL, "{}: {took:?}", place.name);
-        }
-    });
+        })
+        .collect();
+    for place in 0..rounds[0].len() {
+        let took: Vec<Duration> = rounds.iter().map(|round| round[place].1).collect();
+        assert_at_once(rounds[0][place].0, &took);
+    }
+}
+
+#[track_caller]
+fn assert_at_once(name: &str, took: &[Duration]) {
+    assert!(took.iter().all(|took| *took < MOST), "{name}: {took:?}");
+    assert!(median(took.to_vec()) < USUAL, "{name}: {took:?}");
 }
 
 #[test]
 fn every_blocking_place_is_left_at_once() {
-    everywhere(&places(false), 3);
+    everywhere(false);
 }
 
 #[test]
 fn and_so_it_is_close_to_a_limit() {
-    everywhere(&places(true), 3);
+    everywhere(true);
 }
 
 #[test]
 fn the_wait_between_attempts_is_left_at_once() {
     let p = refusing_address();
-    let client = over(&[&p])
-        .attempts_per_endpoint(2)
-        .backoff_base(Duration::from_secs(600))
-        .backoff_max(Duration::from_secs(600))
-        .seed(1)
-        .build()
-        .unwrap();
     let took = (0..3).map(|_| {
-        let cancel = Cancel::new();
+        let (cancel, caller, waits) = (Cancel::new(), Caller::this(), Event::new());
+        let tell = waits.clone();
+        let client = over(&[&p])
+            .attempts_per_endpoint(2)
+            .backoff_base(Duration::from_secs(600))
+            .backoff_max(Duration::from_secs(600))
+            .on_event(move |event| {
+                if event.kind() == EventKind::Waiting {
+                    tell.open();
+                }
+            })
+            .seed(1)
+            .build()
+            .unwrap();
         thread::scope(|scope| {
-            let triggered = later(scope, || cancel.trigger());
+            let triggered = scope.spawn(|| {
+                waits.wait(PATIENCE);
+                caller.wait_until(Blocked::OnThread, PATIENCE);
+                let now = Instant::now();
+                cancel.trigger();
+                now
+            });
             let error = client.get("/").cancel(&cancel).send().unwrap_err();
             let ended = Instant::now();
             assert_eq!(error.status(), Status::Cancelled, "{error:?}");
@@ -211,8 +255,7 @@ fn the_wait_between_attempts_is_left_at_once() {
             ended.saturating_duration_since(triggered.join().unwrap())
         })
     });
-    let took: Vec<Duration> = took.collect();
-    assert!(took.iter().all(|took| *took < MOST) && median(took.clone()) < USUAL, "{took:?}");
+    assert_at_once("a wait", &took.collect::<Vec<_>>());
 }
 
 #[test]
@@ -426,25 +469,30 @@ fn late_cancels_hit_no_other_call_over_tls() {
 #[test]
 fn shutdown_ends_every_call_everywhere() {
     let places = places(false);
-    let ready = Barrier::new(places.len() + 1);
     thread::scope(|scope| {
+        let (tell, callers) = channel();
         let calls: Vec<_> = places
             .iter()
             .map(|place| {
                 if place.reused {
                     place.client.get("/").send().unwrap();
                 }
-                let ready = &ready;
+                let tell = tell.clone();
                 scope.spawn(move || {
-                    ready.wait();
+                    tell.send((place, Caller::this())).unwrap();
                     let call = place.client.put("/").body(place.body.clone());
                     (place, call.send().unwrap_err(), Instant::now())
                 })
             })
             .collect();
-        ready.wait();
-        let stop = || places.iter().for_each(|place| place.client.clone().shutdown());
-        let triggered = later(scope, stop).join().unwrap();
+        let blocked = catch_unwind(AssertUnwindSafe(|| {
+            let callers = callers.iter().take(places.len());
+            callers.for_each(|(place, caller)| place.wait_for(caller));
+        }));
+        let triggered = Instant::now();
+        places.iter().for_each(|place| place.client.clone().shutdown());
+        // Only now, or the calls would go on for ever.
+        blocked.unwrap_or_else(|panic| resume_unwind(panic));
         for call in calls {
             let (place, error, ended) = call.join().unwrap();
             assert_eq!(error.status(), Status::ShutDown, "{}: {error:?}", place.name);
