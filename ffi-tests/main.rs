@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `toolbox.rs` | compilers, libraries, running a program |
 //! | `programs.rs` | one test for each program: its servers, and what they must have seen |
+//! | `field.rs` | what C callers reported, by number |
 //! | `process.rs` | the library in the process of its host: signals, threads, forks, loading |
 //! | `sequences.rs`, `corpus` | call sequences made of bytes (`sequence.h`), replayed by `fuzz.c` |
 //! | `sequence_server.rs` | the server that they meet |
@@ -34,6 +35,7 @@ mod support;
 mod abi;
 mod contract;
 mod cplusplus;
+mod field;
 mod generated;
 mod numbers;
 mod packages;

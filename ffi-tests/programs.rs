@@ -44,17 +44,6 @@ fn smoke() {
     });
 }
 
-#[test]
-fn body() {
-    everywhere("body.c", |program| {
-        let mebibyte: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
-        let script = Script::from(Reply::ok(mebibyte.clone()).close())
-            .on("/chunks", Reply::ok(mebibyte).chunked(1000))
-            .on("/empty", Reply::ok(""));
-        program.run(&[Server::start(script).url()]).passed();
-    });
-}
-
 /// What `stream.c` reads.
 fn streamed() -> Script {
     let mebibyte: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
@@ -256,17 +245,6 @@ fn post_once() {
         program.run(&[first.url(), second.url()]).passed();
         assert_eq!((first.count("POST"), second.count("POST")), (1, 0));
         assert_eq!((first.count("GET"), second.count("GET")), (1, 1));
-    });
-}
-
-#[test]
-fn sigpipe() {
-    let authority = Authority::new();
-    everywhere("sigpipe.c", |program| {
-        let plain = Server::start(Reply::resets().after_head());
-        let tls = Server::tls(&authority.server(), Reply::resets().after_head());
-        program.run(&[&plain.url(), &tls.url(), authority.pem()]).passed();
-        assert_eq!((plain.count("POST"), tls.count("POST")), (3, 3));
     });
 }
 
