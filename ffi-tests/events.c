@@ -47,6 +47,7 @@ static void from_inside(void) {
 }
 
 static void on_event(void *user, const anyhost_event *event) {
+    char line[200];
     const anyhost_attempt *attempt = anyhost_event_attempt(event);
     int32_t kind = anyhost_event_kind(event);
 
@@ -67,6 +68,8 @@ static void on_event(void *user, const anyhost_event *event) {
     case ANYHOST_EVENT_ATTEMPT_STARTED:
         CHECK(attempt == NULL);
         CHECK(anyhost_event_endpoint(event) != NULL);
+        PART(anyhost_event_text(event), " attempt_started at ");
+        CHECK(anyhost_event_text(event) == anyhost_event_text(event));
         started++;
         break;
     case ANYHOST_EVENT_ATTEMPT_ENDED:
@@ -81,6 +84,9 @@ static void on_event(void *user, const anyhost_event *event) {
         TEXT(anyhost_event_endpoint(event), strstr(server, "//") + 2);
         TEXT(anyhost_attempt_endpoint(attempt), strstr(refusing, "//") + 2);
         SAME(anyhost_event_reason(event), ANYHOST_REASON_REFUSED);
+        snprintf(line, sizeof line, "%s not answering, using %s", strstr(refusing, "//") + 2,
+                 strstr(server, "//") + 2);
+        TEXT(anyhost_event_text(event), line);
         failovers++;
         from_inside();
         break;

@@ -344,7 +344,7 @@ void state(char **argv) {
     PART(snapshot.json().c_str(), "\"two\"");
     PART(snapshot.text().c_str(), "\none     eligible ");
     const std::string page = anyhost::prometheus({{"a", &snapshot}, {"b", &snapshot}});
-    PART(page.c_str(), "anyhost_member_weight{client=\"b\",member=\"two\"} 500\n");
+    PART(page.c_str(), "anyhost_member_weight{client=\"b\",kind=\"endpoint\",member=\"two\"} 500\n");
     CHECK(anyhost::prometheus({}).find("client=") == std::string::npos);
     CHECK(anyhost::Error().explain().empty());
 

@@ -1705,6 +1705,15 @@ ANYHOST_API
 const char *anyhost_event_endpoint(const anyhost_event *event);
 
 /**
+ * The event in one line, fit for a log, as "api-1: eligible -> cooling (refused)"; NULL for NULL.
+ *
+ * Its words may change from version to version: programs read the other getters. The text lives as long as
+ * the event. Inside its callback. Since 0.1.0.
+ */
+ANYHOST_API
+const char *anyhost_event_text(const anyhost_event *event);
+
+/**
  * The attempt it is about: the one that is over, or that failed; NULL where there is none.
  *
  * It lives as long as the event. Inside its callback. Since 0.1.0.
@@ -1856,8 +1865,8 @@ int32_t anyhost_snapshot_json(const anyhost_snapshot *snapshot,
                               size_t *out_needed);
 
 /**
- * The snapshot as a table for a person: a line of headings, then one for each member with its state, weight,
- * attempts, how long it will be left alone, and why.
+ * The snapshot as a table for a person: a line of headings, then one for each member with its state and
+ * for how long, weight, attempts, how long it will be left alone, and why.
  *
  * Each line ends with a line feed. Its form may change from version to version: programs read the getters or
  * anyhost_snapshot_json.
@@ -1874,7 +1883,7 @@ int32_t anyhost_snapshot_text(const anyhost_snapshot *snapshot,
  * The snapshots of any number of clients as one page for Prometheus, in its text format.
  *
  * `clients` and `snapshots` lead to `count` pointers each: a name of your choice for each client, which becomes
- * the label "client", and its snapshot. Members have the label "member". Gauges are anyhost_member_state (1
+ * the label "client", and its snapshot. Members have the labels "kind" and "member". Gauges are anyhost_member_state (1
  * for the state it is in), _weight, _max_weight, _in_flight, _cooling_seconds, _failures_in_a_row; counters
  * are anyhost_member_attempts_total, _successes_total and, by reason, _failures_total. Serve the page as
  * "text/plain; version=0.0.4".

@@ -310,6 +310,8 @@ public:
     const char *name() const noexcept { return anyhost_event_name(kind()); }
     std::uint64_t call_id() const noexcept { return anyhost_event_call_id(it_); }
     const char *endpoint() const noexcept { return anyhost_event_endpoint(it_); }
+    /** In one line, for a log. */
+    const char *text() const noexcept { return anyhost_event_text(it_); }
     const char *proxy() const noexcept { return anyhost_event_proxy(it_); }
     /** False where there is none. */
     Attempt attempt() const noexcept { return Attempt(anyhost_event_attempt(it_)); }

@@ -245,8 +245,13 @@ impl fmt::Display for Error {
     }
 }
 
+/// As [`explain`](Error::explain), since this is what a `main` prints that returns the error, and a panic of
+/// `unwrap`. `{:#?}` has the fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return f.write_str(self.explain().trim_end());
+        }
         f.debug_struct("Error")
             .field("status", &self.0.status)
             .field("message", &self.0.message)

@@ -1,7 +1,7 @@
 //! Snapshots as a page for Prometheus (text exposition format 0.0.4).
 
 use super::snapshot::{Member, Snapshot};
-use crate::decide::State;
+use crate::decide::{Kind, State};
 use std::fmt::{Display, Write};
 
 /// One metric: its name, its type, what it means, and what a member adds to it.
@@ -104,7 +104,8 @@ const METRICS: [Metric; 9] = [
 ];
 
 /// The state of several clients as one page for Prometheus, in its text format. Each client has a name
-/// of your choice, which becomes the label `client`; members have the label `member`.
+/// of your choice, which becomes the label `client`; members have the labels `kind` (`endpoint` or `proxy`)
+/// and `member`.
 ///
 /// Gauges are what a member is now: `anyhost_member_state` (1 for the one it is in), `_weight`,
 /// `_max_weight`, `_in_flight`, `_cooling_seconds`, `_failures_in_a_row`. Counters only grow while the
@@ -120,8 +121,8 @@ const METRICS: [Metric; 9] = [
 ///     ("payments", &payments.snapshot()),
 ///     ("search", &search.snapshot()),
 /// ]);
-/// let line = r#"anyhost_member_weight{client="search",member="https://search.example"} 1000"#;
-/// assert!(page.lines().any(|it| it == line));
+/// let of = r#"client="search",kind="endpoint",member="https://search.example""#;
+/// assert!(page.lines().any(|line| line == format!("anyhost_member_weight{{{of}}} 1000")));
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 pub fn prometheus<'a>(clients: impl IntoIterator<Item = (&'a str, &'a Snapshot)>) -> String {
@@ -129,7 +130,10 @@ pub fn prometheus<'a>(clients: impl IntoIterator<Item = (&'a str, &'a Snapshot)>
     for (client, snapshot) in clients {
         for member in snapshot.members() {
             let (client, label) = (escaped(client), escaped(member.label()));
-            members.push((format!("client=\"{client}\",member=\"{label}\""), member));
+            // A proxy may have the label of an endpoint.
+            let kind = if member.kind() == Kind::Proxy { "proxy" } else { "endpoint" };
+            let labels = format!("client=\"{client}\",kind=\"{kind}\",member=\"{label}\"");
+            members.push((labels, member));
         }
     }
     let mut out = String::new();

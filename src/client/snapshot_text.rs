@@ -1,49 +1,56 @@
 //! A snapshot on one screen.
 
 use super::snapshot::{Member, Snapshot, Transition};
-use crate::decide::{Reason, State};
+use crate::decide::{Kind, Reason, State};
 use std::fmt;
 use std::time::Duration;
 
-const HEADINGS: [&str; 8] =
-    ["member", "state", "weight", "attempts", "failed", "running", "wait", "why"];
+const HEADINGS: [&str; 9] =
+    ["member", "state", "for", "weight", "attempts", "failed", "running", "wait", "why"];
 
 /// A table, a line for each member, as wide as its longest texts; it ends with a line feed.
 ///
+/// `for` is how long it has been in its state, `wait` how long it will be left alone.
+///
 /// ```text
-/// member             state     weight     attempts  failed  running  wait   why
-/// https://a.example  cooling   10/1000         120       3        0  4.2 s  refused
-/// https://b.example  eligible  1000/1000       841       0        2  -      -
+/// member             state     for          weight     attempts  failed  running  wait   why
+/// https://a.example  cooling   25.8 s       10/1000         120       3        0  4.2 s  refused
+/// https://b.example  eligible  12 min 41 s  1000/1000       841       0        2  -      -
 /// ```
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows: Vec<[String; 8]> = self.members().iter().map(row).collect();
+        let rows: Vec<[String; 9]> = self.members().iter().map(row).collect();
         let width = |column: usize| {
             let cells = rows.iter().map(|row| row[column].chars().count());
             cells.chain([HEADINGS[column].len()]).max().unwrap_or(0)
         };
-        let widths: [usize; 8] = std::array::from_fn(width);
+        let widths: [usize; 9] = std::array::from_fn(width);
         line(f, &HEADINGS.map(str::to_owned), &widths)?;
         rows.iter().try_for_each(|row| line(f, row, &widths))
     }
 }
 
 /// Numbers to the right, the last column as it is.
-fn line(f: &mut fmt::Formatter<'_>, cells: &[String; 8], widths: &[usize; 8]) -> fmt::Result {
+fn line(f: &mut fmt::Formatter<'_>, cells: &[String; 9], widths: &[usize; 9]) -> fmt::Result {
     for (column, (cell, &width)) in cells.iter().zip(widths).enumerate() {
         match column {
-            3..=5 => write!(f, "{cell:>width$}  ")?,
-            7 => writeln!(f, "{cell}")?,
+            4..=6 => write!(f, "{cell:>width$}  ")?,
+            8 => writeln!(f, "{cell}")?,
             _ => write!(f, "{cell:<width$}  ")?,
         }
     }
     Ok(())
 }
 
-fn row(member: &Member) -> [String; 8] {
+fn row(member: &Member) -> [String; 9] {
     [
-        member.label().to_owned(),
+        // A proxy may have the label of an endpoint.
+        match member.kind() {
+            Kind::Endpoint => member.label().to_owned(),
+            Kind::Proxy => format!("proxy {}", member.label()),
+        },
         member.state().name().to_owned(),
+        short(member.since()),
         format!("{}/{}", member.weight(), member.max_weight()),
         member.attempts().to_string(),
         member.failures().to_string(),

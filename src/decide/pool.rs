@@ -401,9 +401,11 @@ impl Pool {
         member.wait(self.origins[member.origin].circuit.state(now), now)
     }
 
-    /// What the circuit of a member advises to wait, also below its threshold.
+    /// What the circuit of a member advises to wait, also below its threshold. Nothing of a disabled one: it
+    /// takes more than time.
     pub fn advice(&self, id: EndpointId, now: Instant) -> Duration {
         match self.places.get(&id) {
+            Some(&place) if self.state(place, now) == State::Disabled => Duration::ZERO,
             Some(&place) if self.settings.breaker.is_some() => {
                 self.origins[self.members[place].origin].circuit.wait(now)
             }

@@ -5,6 +5,7 @@ use super::guard;
 use super::handle::{self, Object, Opaque, Tagged};
 use super::text;
 use crate::{Event, Phase, Reason, State};
+use std::cell::OnceCell;
 use std::ffi::{CString, c_char};
 use std::ptr;
 
@@ -40,6 +41,15 @@ pub unsafe extern "C" fn anyhost_event_call_id(event: *const anyhost_event) -> u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anyhost_event_endpoint(event: *const anyhost_event) -> *const c_char {
     guard!(value or ptr::null(), Ok(handle::get(event)?.endpoint()))
+}
+
+/// The event in one line, fit for a log, as "api-1: eligible -> cooling (refused)"; NULL for NULL.
+///
+/// Its words may change from version to version: programs read the other getters. The text lives as long as
+/// the event. Inside its callback. Since 0.1.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anyhost_event_text(event: *const anyhost_event) -> *const c_char {
+    guard!(value or ptr::null(), Ok(handle::get(event)?.text()))
 }
 
 /// The attempt it is about: the one that is over, or that failed; NULL where there is none.
@@ -131,6 +141,10 @@ pub(super) struct View {
     endpoint: Option<CString>,
     proxy: Option<CString>,
     attempt: Option<Tagged<Shown>>,
+    /// The event itself, which outlives the callback that this is lent to.
+    event: *const Event<'static>,
+    /// Written when it is asked for.
+    text: OnceCell<CString>,
 }
 
 impl anyhost_event {
@@ -148,6 +162,8 @@ impl anyhost_event {
             endpoint: event.endpoint().map(text::owned),
             proxy: event.proxy().map(text::owned),
             attempt: event.attempt().map(Shown::new),
+            event: ptr::from_ref(event).cast(),
+            text: OnceCell::new(),
         });
         callback(view.borrowed());
     }
@@ -156,6 +172,13 @@ impl anyhost_event {
 impl View {
     fn endpoint(&self) -> *const c_char {
         self.endpoint.as_ref().map_or(ptr::null(), |endpoint| endpoint.as_ptr())
+    }
+
+    fn text(&self) -> *const c_char {
+        // SAFETY: `lend` made this of a reference that is good until its callback has returned, and C may use
+        // an event no longer than that.
+        let event = unsafe { &*self.event };
+        self.text.get_or_init(|| text::one_line(&event.to_string())).as_ptr()
     }
 
     fn proxy(&self) -> *const c_char {

@@ -215,7 +215,8 @@ fn a_panic_in_every_export_stays_inside() {
             anyhost_attempt_elapsed_us anyhost_attempt_bytes_sent anyhost_attempt_bytes_received
             anyhost_client_ref anyhost_client_free anyhost_client_shutdown anyhost_client_drop_idle
             anyhost_request_free anyhost_builder_new anyhost_builder_free anyhost_event_kind
-            anyhost_event_call_id anyhost_event_endpoint anyhost_event_attempt anyhost_event_wait_ms
+            anyhost_event_call_id anyhost_event_text anyhost_event_endpoint anyhost_event_attempt
+            anyhost_event_wait_ms
             anyhost_event_reason anyhost_event_phase anyhost_event_proxy anyhost_event_old_state
             anyhost_event_new_state anyhost_event_old_weight anyhost_event_new_weight anyhost_cancel_new
             anyhost_cancel_ref anyhost_cancel_free anyhost_cancel_trigger anyhost_cancel_is_triggered

@@ -84,8 +84,8 @@ pub unsafe extern "C" fn anyhost_snapshot_json(
     )
 }
 
-/// The snapshot as a table for a person: a line of headings, then one for each member with its state, weight,
-/// attempts, how long it will be left alone, and why.
+/// The snapshot as a table for a person: a line of headings, then one for each member with its state and
+/// for how long, weight, attempts, how long it will be left alone, and why.
 ///
 /// Each line ends with a line feed. Its form may change from version to version: programs read the getters or
 /// anyhost_snapshot_json.
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn anyhost_snapshot_text(
 /// The snapshots of any number of clients as one page for Prometheus, in its text format.
 ///
 /// `clients` and `snapshots` lead to `count` pointers each: a name of your choice for each client, which becomes
-/// the label "client", and its snapshot. Members have the label "member". Gauges are anyhost_member_state (1
+/// the label "client", and its snapshot. Members have the labels "kind" and "member". Gauges are anyhost_member_state (1
 /// for the state it is in), _weight, _max_weight, _in_flight, _cooling_seconds, _failures_in_a_row; counters
 /// are anyhost_member_attempts_total, _successes_total and, by reason, _failures_total. Serve the page as
 /// "text/plain; version=0.0.4".

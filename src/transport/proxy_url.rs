@@ -116,7 +116,7 @@ impl ProxyUrl {
     pub fn parse(given: &str) -> Result<ProxyUrl, String> {
         let fail = |why: &str| Err(format!("proxy `{}` {why}", redacted(given)));
         if given.chars().any(|c| c.is_control() || c == ' ' || c == '\\') {
-            return fail("has a character that no URL has");
+            return fail("has a character that no URL has; commas separate proxies");
         }
         let (scheme, rest) = match given.split_once("://") {
             Some((name, rest)) => {
@@ -150,6 +150,10 @@ impl ProxyUrl {
             Ok(Host::Ipv4(address)) => address.to_string(),
             Ok(Host::Ipv6(address)) => address.to_string(),
             Err(_) if host.is_empty() => return fail("names no host"),
+            // As lists of proxies that are sold have it.
+            Err(_) if user_info.is_none() && host.contains(':') && !host.contains('[') => {
+                return fail("has too many colons: write user:password@host:port");
+            }
             Err(error) => return fail(&format!("has a host that is none: {error}")),
         };
         let port = match port {
@@ -349,6 +353,8 @@ mod tests {
             ("http://u:geheim@p x", "no URL has"),
             ("http://p:3128\r\n", "no URL has"),
             ("http://[::1", "a host that is none"),
+            ("127.0.0.1:3128:user:geheim", "write user:password@host:port"),
+            ("http://a:1\nhttp://b:1", "commas separate proxies"),
             ("http://u%3Ageheim:x@p", "a colon"),
             ("http://u:geheim%0d@p", "a control character"),
             ("socks4://u:geheim@p", "a password"),

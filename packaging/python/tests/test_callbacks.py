@@ -32,6 +32,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(kinds[:2], [EventType.ATTEMPT_STARTED, EventType.ATTEMPT_ENDED])
         self.assertEqual(kinds.count(EventType.FAILOVER), 1)
         failover = seen[kinds.index(EventType.FAILOVER)]
+        self.assertRegex(str(failover), r"^127\.0\.0\.1:\d+ not answering, using 127\.0\.0\.1:\d+$")
         self.assertEqual(failover.endpoint, self.server.url.split("//")[1])
         self.assertIs(failover.attempt.reason, Reason.REFUSED)
         self.assertEqual({event.call_id for event in seen}, {1, 2, 3})

@@ -36,6 +36,16 @@ class Calls(unittest.TestCase):
         self.assertIs(second.delivery, Delivery.ANSWERED)
         self.assertIn("refused", first.message)
 
+    def test_json(self):
+        with Client(self.server.url) as client:
+            answer = client.post("/orders", json={"item": 4711})
+            self.assertEqual(answer.text, 'POST /orders {"item": 4711}')
+            client.put("/a", json=None, headers={"content-type": "application/vnd.api+json"})
+            self.assertRaises(TypeError, client.post, "/", b"a", json=1)
+            self.assertRaises(TypeError, client.post, "/", json={1, 2})
+        kinds = [it.headers["content-type"] for it in self.server.requests]
+        self.assertEqual(kinds, ["application/json", "application/vnd.api+json"])
+
     def test_methods(self):
         with Client(self.server.url) as client:
             self.assertEqual(client.put("/p", "grün").text, "PUT /p grün")

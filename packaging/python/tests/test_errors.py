@@ -77,6 +77,10 @@ class Errors(unittest.TestCase):
         with Client(self.server.url) as client, self.assertRaises(anyhost.OptionError) as caught:
             client.get("/", hold_for="1s")
         self.assertEqual(caught.exception.option, "hold_for")
+        with Client(self.server.url) as client, self.assertRaises(anyhost.OptionError) as unknown:
+            client.get("/", timeout=3)
+        self.assertIn("there is no option `timeout`; near to it: ", unknown.exception.message)
+        self.assertIn("stall_timeout", unknown.exception.message)
         self.assertIn("hold_for", caught.exception.message)
         for endpoints, kind in [
             ("", anyhost.ConfigError),

@@ -35,14 +35,14 @@ class Pool(unittest.TestCase):
             client.get("/")
             snapshot = client.snapshot()
         head, dead, live = str(snapshot).splitlines()
-        self.assertEqual(head.split()[:3], ["member", "state", "weight"])
-        self.assertEqual(dead.split()[:3], ["dead", "eligible", "1000/1000"])
+        self.assertEqual(head.split()[:4], ["member", "state", "for", "weight"])
+        self.assertEqual(dead.split()[:2], ["dead", "eligible"])
         self.assertTrue(dead.endswith("last failed: refused"), dead)
         self.assertTrue(live.startswith("live"), live)
         page = anyhost.prometheus({"shop": snapshot, "bank": snapshot}).splitlines()
-        failed = 'anyhost_member_failures_total{client="shop",member="dead",reason="refused"} 1'
+        failed = 'anyhost_member_failures_total{client="shop",kind="endpoint",member="dead",reason="refused"} 1'
         self.assertEqual(page.count(failed), 1)
-        self.assertIn('anyhost_member_successes_total{client="bank",member="live"} 1', page)
+        self.assertIn('anyhost_member_successes_total{client="bank",kind="endpoint",member="live"} 1', page)
         self.assertEqual(page.count("# TYPE anyhost_member_weight gauge"), 1)
         self.assertNotIn("client=", anyhost.prometheus({}))
         self.assertRaises(ValueError, anyhost.prometheus, {"a\0b": snapshot})

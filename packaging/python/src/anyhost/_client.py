@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json as json_text
+import os
 from typing import Any, Callable, Iterable, Mapping, Union
 
 from ._attempt import Attempt
 from ._body import Body, set_body
 from ._call import Call, relay
 from ._cancel import Cancel
+from ._config import settings_of
 from ._contract import (
     EventCallback,
     FreeCallback,
@@ -26,10 +29,10 @@ from ._endpoint import (
     list_proxies,
     natural,
 )
-from ._errors import check, error_of, make
+from ._errors import Error, check, error_of, make
 from ._event import Event
 from ._library import Handle, lib, text
-from ._options import Option, set_option
+from ._options import Option, check_option, set_option
 from ._response import Response
 from ._snapshot import Snapshot
 from ._stream import Stream
@@ -40,6 +43,10 @@ Progress = Callable[[int, int, Union[int, None]], Union[bool, None]]
 
 #: By name, or as pairs, of which several may have the same name. Bytes go out as they are.
 RequestHeaders = Union[Mapping[str, Union[str, bytes]], Iterable["tuple[str, str | bytes]"]]
+
+
+#: No `json` was given: None is a value of JSON.
+_NOTHING = object()
 
 
 class Client:
@@ -102,6 +109,23 @@ class Client:
                 register(lib.anyhost_builder_on_retry, relay(RetryCallback, _advise(on_retry), 0))
             self._handle = make(client, lib.anyhost_builder_build, builder)
 
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], **more: Any) -> Client:
+        """A client of what a file says, TOML (Python 3.11) or JSON; `more` goes over that.
+
+        Every option is a key of its name. Beside them there are `preset`; `endpoints`, a list of tables
+        with `url` and perhaps `label`, `weight`, `priority`, `server_name`, `headers`, `secret_headers`;
+        `headers` and `secret_headers`; `root_pem_files`, `client_cert_file` and `client_key_file`, whose
+        paths are relative to the file. It is what Rust programs read by the feature `config`.
+        """
+        settings = settings_of(path)
+        try:
+            return cls(**{**settings, **more})
+        except Error as error:
+            raise type(error)(
+                **{**vars(error), "message": f"{os.fspath(path)}: {error.message}"}
+            ) from None
+
     def get(self, path: str, **more: Any) -> Response:
         """request("GET", ...)"""
         return self.request("GET", path, **more)
@@ -132,6 +156,7 @@ class Client:
         path: str,
         body: Body | None = None,
         *,
+        json: object = _NOTHING,
         headers: RequestHeaders = (),
         cancel: Cancel | None = None,
         progress: Progress | None = None,
@@ -139,9 +164,11 @@ class Client:
     ) -> Response:
         """Makes a call and reads the whole answer. Raises CallError where it ends without one.
 
-        Options hold for it alone. `progress` is called ten times a second, also while nothing comes.
+        `json` is what the body shall say, instead of `body`. Options hold for it alone. `progress` is called ten times a second, also while nothing comes.
         """
         client = self._open
+        if json is not _NOTHING:
+            body, headers = _as_json(json, body, headers)
         with Call(cancel) as call, _request(call, method, path, body, headers, progress, options) as request:
             with _block(call, lib.anyhost_client_send, client, request) as response:
                 return Response.read(response)
@@ -252,6 +279,16 @@ class Client:
             check(call.run(function, self._open, *arguments))
 
 
+def _as_json(value: object, body: Body | None, headers: RequestHeaders) -> tuple[Body, RequestHeaders]:
+    """The body and the headers of a request that shall say this."""
+    if body:
+        raise TypeError("a request has a body or json, not both")
+    pairs = list(headers.items() if isinstance(headers, Mapping) else headers)
+    if not any(name.lower() == "content-type" for name, _ in pairs):
+        pairs.append(("Content-Type", "application/json"))
+    return json_text.dumps(value).encode(), pairs
+
+
 def _request(
     call: Call,
     method: str,
@@ -269,7 +306,7 @@ def _request(
         check(lib.anyhost_request_add_header_n(request, field, len(field), content, len(content)), name)
     for option, setting in options.items():
         functions = lib.anyhost_request_set, lib.anyhost_request_set_int
-        check(set_option(*functions, request, option, setting), option)
+        check_option(set_option(*functions, request, option, setting), option)
     if body is not None:
         set_body(request, body)
     check(lib.anyhost_request_set_cancel(request, call.handle))

@@ -469,6 +469,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "anyhost_event_kind": (c_int32, c_void_p),
     "anyhost_event_call_id": (c_uint64, c_void_p),
     "anyhost_event_endpoint": (c_char_p, c_void_p),
+    "anyhost_event_text": (c_char_p, c_void_p),
     "anyhost_event_attempt": (c_void_p, c_void_p),
     "anyhost_event_wait_ms": (c_uint64, c_void_p),
     "anyhost_event_reason": (c_int32, c_void_p),

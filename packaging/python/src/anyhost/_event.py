@@ -7,14 +7,15 @@ from typing import Any
 
 from ._attempt import Attempt
 from ._contract import EventType, Phase, Reason, State
-from ._library import lib, maybe_told
+from ._library import lib, maybe_told, told
 
 
 @dataclass(frozen=True)
 class Event:
     """Something that happened in a client, as it is told to `on_event`.
 
-    `wait` is how long the wait or the hold is in seconds, and of CALL_ENDED how long the call took.
+    As a text it is one line for a log. `wait` is how long the wait or the hold is in seconds, and of
+    CALL_ENDED how long the call took.
     """
 
     kind: EventType
@@ -29,6 +30,10 @@ class Event:
     old_weight: int
     new_weight: int
     wait: float
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
     @classmethod
     def read(cls, handle: Any) -> Event:
@@ -47,6 +52,7 @@ class Event:
             old_weight=lib.anyhost_event_old_weight(handle),
             new_weight=lib.anyhost_event_new_weight(handle),
             wait=lib.anyhost_event_wait_ms(handle) / 1e3,
+            text=told(lib.anyhost_event_text(handle)),
         )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Callable, Union
 
+from ._contract import Status
+from ._errors import OptionError, check
 from ._library import Handle, lib, text, told
 
 #: Text as "250ms" or "off", a number (of milliseconds, or bytes), a flag, or None for the default.
@@ -47,3 +50,13 @@ def set_option(
             raise OverflowError(f"{option}: {value} is no 64-bit number")
         return set_int(handle, name, value)
     return set_text(handle, name, None if value is None else text(value, option))
+
+
+def check_option(status: int, option: str) -> None:
+    """Raises what a setter of requests answers, which has no error of its own to say it."""
+    there = [it.name for it in options()]
+    if status == Status.OPTION and option not in there:
+        near = difflib.get_close_matches(option, there)
+        message = f"there is no option `{option}`" + (f"; near to it: {', '.join(near)}" if near else "")
+        raise OptionError(status=Status.OPTION, message=message, option=option)
+    check(status, option)
