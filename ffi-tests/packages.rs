@@ -59,7 +59,7 @@ fn loaded(program: &Path) -> String {
 fn by_pkg_config(prefix: &Path, folder: &Path) {
     let build = folder.join("c");
     std::fs::create_dir_all(&build).expect("the folder is writable");
-    for file in ["Makefile", "quickstart.c"] {
+    for file in ["Makefile", "quickstart.c", "daemon.c", "download.c"] {
         let from = root().join("examples/c").join(file);
         std::fs::copy(from, build.join(file)).expect("the folder is writable");
     }

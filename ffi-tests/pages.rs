@@ -5,9 +5,12 @@
 
 use crate::programs::echo;
 use crate::support::*;
-use crate::toolbox::{Build, compile_file, installed, library_folder, read, root, run, scratch};
+use crate::toolbox::{
+    Build, compile_file, installed, library_folder, read, root, run, scratch, skip,
+};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 /// The block of README.md in this language; there is one.
 fn block(language: &str) -> String {
@@ -147,4 +150,81 @@ fn the_quickstarts_print_the_attempts() {
     assert_eq!(failed.code(), Some(1));
     assert!(failed.said().starts_with("GET /: error: ATTEMPTS_SPENT: "), "{}", failed.said());
     assert_eq!(script(&[]).code(), Some(2));
+}
+
+/// Sends a signal to a program of this test.
+fn signal(child: &Child, signal: i32) {
+    let id = i32::try_from(child.id()).expect("a process id");
+    // SAFETY: it is a child that was not waited for, so the id is still its own.
+    assert_eq!(unsafe { libc::kill(id, signal) }, 0);
+}
+
+#[test]
+fn the_daemon_goes_on_when_a_host_is_gone_says_so_and_ends() {
+    let (refusing, server) = (refusing_address(), Server::start(echo()));
+    let settings = scratch().join("daemon.conf");
+    let text = format!("# two hosts\nbase_urls = {refusing}, {server}\n\ndeadline=4s\n");
+    std::fs::write(&settings, text).expect("the folder is writable");
+    let compiled = compile_file(&root().join("examples/c/daemon.c"), Build::Sanitized);
+    let mut command = compiled.command(&[settings.as_os_str(), "5".as_ref()]);
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+    let posts = server.wait_for_requests(20, ms(30_000));
+    assert!(posts.iter().all(|it| it.method == "POST" && it.body == b"up 1\n"));
+    signal(&child, libc::SIGUSR1);
+    let mut said = String::new();
+    while !said.contains("\nmember ") {
+        assert!(log.read_line(&mut said).expect("text") > 0, "it ended early: {said}");
+    }
+    signal(&child, libc::SIGTERM);
+    log.read_to_string(&mut said).expect("text");
+    assert!(child.wait().expect("it ends").success(), "{said}");
+    let hosts = |url: String| url.replace("http://", "");
+    let first = format!("{} not answering, using {}\n", hosts(refusing.url()), hosts(server.url()));
+    assert!(said.starts_with(&first), "{said}");
+    assert!(said.contains(&format!("\n{refusing}  eligible  ")), "{said}");
+    assert!(said.contains("last failed: refused\n"), "{said}");
+
+    std::fs::write(&settings, "base_urls = http://a.example\ndeadline = soon\n").expect("writable");
+    let ended = compiled.run(&[settings.as_os_str(), "5".as_ref()]);
+    assert_eq!(ended.code(), Some(1));
+    let place = format!("{}:2: option `deadline`: ", settings.display());
+    assert!(ended.complained().starts_with(&place), "{}", ended.complained());
+}
+
+/// Runs a program that downloads, from a host that breaks off and one that does not.
+fn downloads(name: &str, start: &dyn Fn(&[&str]) -> Command) {
+    let body: String = "0123456789abcdef".repeat(16 * 1024);
+    let (refusing, server) = (refusing_address(), Server::start(Reply::ok(body.as_str())));
+    let file = scratch().join(name);
+    let target = file.to_str().expect("a path in UTF-8");
+    let ended = run(name, &mut start(&[&format!("{refusing},{server}"), "/big", target]));
+    assert_eq!(ended.succeeded(), format!("{} bytes from {server}\n", body.len()));
+    assert_eq!(std::fs::read_to_string(&file).expect("it was written"), body);
+    assert!(
+        ended.complained().contains('#') || ended.complained().contains("256k"),
+        "{}",
+        ended.complained()
+    );
+
+    let cut = Server::start(Reply::ok(body.as_str()).cut(body.len() / 2));
+    let ended = run(name, &mut start(&[&cut.url(), "/big", target]));
+    assert_eq!(ended.code(), Some(1), "{}", ended.said());
+    assert!(ended.complained().contains("BODY: "), "{}", ended.complained());
+    assert_eq!(run(name, &mut start(&[])).code(), Some(2));
+}
+
+#[test]
+fn the_downloads_have_a_bar_and_notice_half_a_body() {
+    let compiled = compile_file(&root().join("examples/c/download.c"), Build::Sanitized);
+    downloads("download-c", &|arguments| compiled.command(arguments));
+    if !installed("download.py", "python3") {
+        return;
+    }
+    let tqdm = Command::new("python3").args(["-c", "import tqdm"]).output();
+    if !tqdm.is_ok_and(|it| it.status.success()) {
+        return skip("download.py", "tqdm is not installed");
+    }
+    let script = root().join("examples/python/download.py");
+    downloads("download-python", &|arguments| python(&script, arguments));
 }

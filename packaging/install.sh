@@ -55,3 +55,8 @@ sed -e "s/@VERSION@/$version/" -e "s/@STATIC_LIBRARIES@/-lgcc_s -lutil -lrt -lpt
     "$root/packaging/anyhost.pc.in" >"$tree/lib/pkgconfig/anyhost.pc"
 
 echo "anyhost $version is in $tree"
+[ -z "${2:-}" ] || exit 0
+# What a person asks next.
+echo "to build:  cc app.c \$(PKG_CONFIG_PATH=$tree/lib/pkgconfig pkg-config --cflags --libs anyhost) -o app"
+echo "to run:    ldconfig, as root, if the loader looks into $tree/lib; else LD_LIBRARY_PATH=$tree/lib ./app,"
+echo "           or link with -Wl,-rpath,$tree/lib"

@@ -406,6 +406,45 @@ impl ClientBuilder {
         self
     }
 
+    /// The weight of an endpoint or proxy that names none: at the start, and the most it can become. Option
+    /// `weight_max`.
+    ///
+    /// # Default
+    ///
+    /// 1000 (seed 003).
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Option`] outside 1 to 1000.
+    pub fn weight_max(self, weight: u32) -> Self {
+        self.set("weight_max", &weight.to_string())
+    }
+
+    /// The least that a weight falls to. Option `weight_min`.
+    ///
+    /// ```
+    /// // A host that fails falls from 500 to 5 at the least, and so still gets about one call in a hundred.
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://a.example, https://b.example")
+    ///     .selection(anyhost::Selection::Weighted)
+    ///     .weight_max(500)
+    ///     .weight_min(5)
+    ///     .build()?;
+    /// assert_eq!(client.snapshot().members()[0].max_weight(), 500);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
+    /// # Default
+    ///
+    /// 1 (seed 003): nobody is ever out of the draw.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Option`] outside 1 to 1000; [`Status::Config`] above `weight_max`.
+    pub fn weight_min(self, weight: u32) -> Self {
+        self.set("weight_min", &weight.to_string())
+    }
+
     /// How weights follow outcomes, in the place of `weight_increment` and `weight_divisor`.
     ///
     /// # Default

@@ -81,6 +81,14 @@ class Calls(unittest.TestCase):
         self.assertEqual((listed["hold_for"].default, listed["hold_for"].for_requests), ("5m", False))
         self.assertTrue(listed["deadline"].for_requests)
         self.assertGreater(len(listed["deadline"].help), 10)
+        # Each is an argument of its name, with the text that stands for its default.
+        with Client(self.server.url) as client:
+            for name, option in listed.items():
+                Client(self.server.url, **{name: option.default or None}).close()
+                if option.for_requests:
+                    self.assertEqual(client.get("/", **{name: option.default or None}).status, 200)
+                else:
+                    self.assertRaises(anyhost.OptionError, client.get, "/", **{name: option.default})
 
     def test_threads(self):
         found = []

@@ -13,6 +13,8 @@
 //! | [`daemon`] | a C daemon with threads and fork |
 //! | [`scripts`] | Python, and LuaJIT, Ruby, Perl and Node |
 //! | [`watching`] | logs, tables, metrics |
+//! | [`on_call`] | which host is out, since when, why, and when it is back |
+//! | [`packaging`] | packages of distributions: what is installed, SONAME, features, licences |
 //! | [`migrating`] | coming from libcurl, requests, ureq or reqwest |
 
 #[doc = include_str!("two_hosts.md")]
@@ -50,3 +52,9 @@ pub mod watching {}
 
 #[doc = include_str!("migrating.md")]
 pub mod migrating {}
+
+#[doc = include_str!("on_call.md")]
+pub mod on_call {}
+
+#[doc = include_str!("packaging.md")]
+pub mod packaging {}
