@@ -84,9 +84,9 @@ class Calls(unittest.TestCase):
         # Each is an argument of its name, with the text that stands for its default.
         with Client(self.server.url) as client:
             for name, option in listed.items():
-                Client(self.server.url, **{name: option.default or None}).close()
+                Client(self.server.url, **{name: option.default}).close()
                 if option.for_requests:
-                    self.assertEqual(client.get("/", **{name: option.default or None}).status, 200)
+                    self.assertEqual(client.get("/", **{name: option.default}).status, 200)
                 else:
                     self.assertRaises(anyhost.OptionError, client.get, "/", **{name: option.default})
 
