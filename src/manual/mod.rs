@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`tutorial`] | from the first call to a client that one can leave alone |
 //! | [`howto`] | one task each: two hosts, mirrors, writes, deadlines, TLS, daemons, scripts, watching, migrating |
+//! | [`first_hour`] | six people with a fresh clone: what they typed, and what made them stop |
 //! | [`architecture`] | layers, the flow of a call, where a change goes |
 //! | [`glossary`] | the words of code, header and documents |
 //! | [`defaults`] | every option: default, bounds, reason |
@@ -21,6 +22,9 @@
 pub mod tutorial {}
 
 pub mod howto;
+
+#[doc = include_str!("first_hour.md")]
+pub mod first_hour {}
 
 #[doc = include_str!("architecture.md")]
 pub mod architecture {}

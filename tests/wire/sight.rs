@@ -165,3 +165,17 @@ fn a_snapshot_is_a_table_and_a_page_for_prometheus() {
     assert_eq!(helps.len(), 9);
     assert!(page.ends_with('\n'));
 }
+
+/// A `main` that returns the error prints its Debug, and so does a panic of `unwrap`.
+#[test]
+fn what_main_prints_is_the_explanation() {
+    let down = refusing_address();
+    let client = Client::new(&down.url()).unwrap();
+    let error = client.post("/orders?key=geheim").body("x").send().unwrap_err();
+    let printed = format!("{error:?}");
+    assert_eq!(printed, error.explain().trim_end());
+    assert!(printed.contains("\ncertain: no server received the request\n"), "{printed}");
+    let fields = format!("{error:#?}");
+    assert!(fields.starts_with("Error {\n") && fields.contains("os_error: "), "{fields}");
+    assert!(!printed.contains("geheim") && !fields.contains("geheim"), "{fields}");
+}
