@@ -57,7 +57,8 @@ use std::ops::Range;
 pub struct WeightedDraw {
     members: Vec<Member>,
     /// Fenwick tree over the widths: node `k` is the sum of the last `lowest_bit(k)` members up to
-    /// and including the `k`-th, counted from 1. Node 0 is an empty sum.
+    /// and including the `k`-th, counted from 1. Node 0 is an empty sum. Filled up to a power of two
+    /// with sums that no point reaches, so that a walk down never asks where the members end.
     tree: Vec<u64>,
     /// Sum of all widths. 2^32 members of the largest weight would just fit.
     total: u64,
@@ -111,7 +112,14 @@ impl WeightedDraw {
         }
         let member = Member { weight, eligible: true };
         let first_below = end - lowest_bit(end);
-        self.tree.push(self.total - self.before(first_below) + member.width());
+        let sum = self.total - self.before(first_below) + member.width();
+        match self.tree.get_mut(end) {
+            Some(node) => *node = sum,
+            None => {
+                self.tree.push(sum);
+                self.tree.resize(self.tree.len().next_power_of_two(), UNREACHED);
+            }
+        }
         self.members.push(member);
         self.total += member.width();
         index
@@ -176,29 +184,44 @@ impl WeightedDraw {
         loop {
             let members = self.range(group)?;
             let (start, end) = (self.before(members.start), self.before(members.end));
-            let tried_width: u64 = ascending(tried, &members).map(|i| self.width(i)).sum();
-            let untried = end - start - tried_width;
-            if untried > 0 {
-                return Some(self.untried_at(start + scale(random, untried), tried, &members));
-            }
-            if end == self.total {
-                return None;
+            let drawn = match tried {
+                // The first attempt of a call: nearly all draws there are.
+                [] if start < end => Some(self.at(start + scale(random, end - start))),
+                [] => None,
+                _ => self.draw_untried(members, start..end, tried, random),
+            };
+            if drawn.is_some() || end == self.total {
+                return drawn;
             }
             let next = self.at(end);
             group = self.groups.partition_point(|group| group.end <= next);
         }
     }
 
-    /// The member at `point`, on a row that closed up where `members` were tried.
-    fn untried_at(&self, mut point: u64, tried: &[usize], members: &Range<usize>) -> usize {
-        // In ascending order, so that `point` is always one of the row with the earlier gaps open.
-        for index in ascending(tried, members) {
+    /// Draws from the members of a group, which take the stretch `row`, without those tried.
+    #[inline(never)]
+    fn draw_untried(
+        &self,
+        members: Range<usize>,
+        row: Range<u64>,
+        tried: &[usize],
+        random: u64,
+    ) -> Option<usize> {
+        let tried_width: u64 = ascending(tried, &members).map(|i| self.width(i)).sum();
+        let untried = row.end - row.start - tried_width;
+        if untried == 0 {
+            return None;
+        }
+        let mut point = row.start + scale(random, untried);
+        // The row has closed up where members were tried. In ascending order, so that `point` is
+        // always one of the row with the earlier gaps open.
+        for index in ascending(tried, &members) {
             if point < self.before(index) {
                 break;
             }
             point += self.width(index);
         }
-        self.at(point)
+        Some(self.at(point))
     }
 
     /// The members of a group.
@@ -230,18 +253,15 @@ impl WeightedDraw {
     fn at(&self, mut point: u64) -> usize {
         debug_assert!(point < self.total, "{point} of {}", self.total);
         let mut passed = 0;
-        let mut step = self.len().checked_ilog2().map_or(0, |bits| 1 << bits);
+        let mut step = self.tree.len() / 2;
         while step > 0 {
             let node = passed + step;
-            // Two conditions, kept apart: the inner one is chance, and by itself it compiles to a
-            // conditional move instead of a jump that is guessed wrong half of the time (together
-            // they take three times as long at 10,000 members).
-            if let Some(&sum) = self.tree.get(node) {
-                // Members of no width are passed as well: nothing of them holds the point.
-                if sum <= point {
-                    point -= sum;
-                    passed = node;
-                }
+            let sum = self.tree[node];
+            // By itself this compiles to a conditional move instead of a jump that is guessed wrong half
+            // of the time. Members of no width are passed as well: nothing of them holds the point.
+            if sum <= point {
+                point -= sum;
+                passed = node;
             }
             step /= 2;
         }
@@ -254,8 +274,8 @@ impl WeightedDraw {
         self.members[index] = member;
         self.total = self.total.wrapping_add(change);
         let mut node = index + 1;
-        while let Some(sum) = self.tree.get_mut(node) {
-            *sum = sum.wrapping_add(change);
+        while node <= self.members.len() {
+            self.tree[node] = self.tree[node].wrapping_add(change);
             node += lowest_bit(node);
         }
     }
@@ -266,6 +286,9 @@ impl Default for WeightedDraw {
         Self::new()
     }
 }
+
+/// The sum of a node that is not there yet: above every point, since points are below a total.
+const UNREACHED: u64 = u64::MAX;
 
 /// How many members a node of the tree sums up.
 fn lowest_bit(node: usize) -> usize {
