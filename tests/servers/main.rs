@@ -12,6 +12,7 @@
 //! | `apache.rs` | Apache with CGI | chunked answers, ranges, slow programs |
 //! | `varnish.rs` | Varnish | a 503 before the request is read |
 //! | `openssl.rs` | `openssl s_server` | both versions, bad certificates, truncation, key update |
+//! | `httpbin.rs` | httpbin under gunicorn | a walk: methods, redirects, codings, bodies, delays, authentication, statuses |
 //! | `python.rs` | Python | a walk through its `http.server` |
 //! | `etcd.rs` | three etcd | members killed under writes: every acknowledged one is there, none twice |
 //! | `rolling.rs` | three nginx | restarted one after the other under load |
@@ -28,6 +29,7 @@ mod support;
 mod apache;
 mod etcd;
 mod haproxy;
+mod httpbin;
 mod nginx;
 mod openssl;
 mod program;

@@ -42,7 +42,7 @@ pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-fn required() -> bool {
+pub fn required() -> bool {
     std::env::var("ANYHOST_REQUIRE_ALL").is_ok_and(|value| value == "1")
 }
 
