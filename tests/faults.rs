@@ -4,7 +4,7 @@
 //! count what they have read whole. The table is printed; `src/manual/faults.md` has that of a long run:
 //!
 //! ```text
-//! ANYHOST_FAULTS=1000 cargo test --release --test faults -- --nocapture
+//! ANYHOST_FAULTS=400 cargo test --test faults -- --nocapture
 //! ```
 
 mod support;

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "capi")]
 mod abi;
+mod api;
 mod defaults;
 #[cfg(feature = "capi")]
 mod exports;
