@@ -10,8 +10,9 @@ use std::process::Command;
 
 const LIST: &str = "tests/keep/api.txt";
 
-/// The modules that are public for tests and benches of the crate alone, and hidden from its pages.
-const HIDDEN: [&str; 4] = ["client", "decide", "sys", "transport"];
+/// The modules that are public for tests and benches of the crate alone, and hidden from its pages; and
+/// the pages of the manual, which are modules as well.
+const HIDDEN: [&str; 5] = ["client", "decide", "manual", "sys", "transport"];
 
 /// Whether a line tells of an item of such a module, and not of one that is shown.
 fn is_hidden(line: &str) -> bool {
