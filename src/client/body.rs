@@ -26,6 +26,37 @@ enum Kind {
 }
 
 /// A source of a body that can start over.
+///
+/// ```
+/// use anyhost::{Body, Rewind};
+/// use std::io::{self, Read};
+///
+/// /// A report that is made while it is sent, and can be made again.
+/// struct Lines(u32);
+///
+/// impl Read for Lines {
+///     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+///         if self.0 == 3 {
+///             return Ok(0);
+///         }
+///         self.0 += 1;
+///         buf[..2].copy_from_slice(b"a\n");
+///         Ok(2)
+///     }
+/// }
+///
+/// impl Rewind for Lines {
+///     fn rewind(&mut self) -> io::Result<()> {
+///         self.0 = 0;
+///         Ok(())
+///     }
+/// }
+///
+/// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
+/// let request = client.put("/report").body(Body::rewinding(Lines(0), Some(6)));
+/// # drop(request);
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 pub trait Rewind: Read + Send {
     /// Goes back to where the body begins. That is where the first byte was read, which need not be
     /// the beginning of a file.

@@ -178,6 +178,18 @@ impl<K: Hash + Eq> Table<K> {
 }
 
 /// The circuit of a key is open: nothing may be tried yet.
+///
+/// ```
+/// use anyhost::{Breaker, BreakerSettings};
+/// use std::time::Duration;
+///
+/// let (base, max) = (Duration::from_secs(1), Duration::from_secs(60));
+/// let breaker: Breaker<&str> = Breaker::new(BreakerSettings::new(1, base, max, true).unwrap());
+/// breaker.record_failure(&"db");
+/// let open = breaker.allow(&"db").unwrap_err();
+/// assert!(open.wait <= Duration::from_secs(60));
+/// println!("{open}");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CircuitOpen {
     /// How long it stays so at least. Above 0, never above the maximum.

@@ -21,6 +21,14 @@ use std::time::Duration;
 pub struct Error(Box<Inner>);
 
 /// The result of what may fail in this crate.
+///
+/// ```
+/// fn status() -> anyhost::Result<u16> {
+///     let client = anyhost::Client::new("https://a.example, https://b.example")?;
+///     Ok(client.get("/").send()?.status())
+/// }
+/// # let _ = status;
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 struct Inner {
@@ -33,6 +41,18 @@ struct Inner {
 }
 
 /// Why an endpoint, or a proxy, may not be tried now.
+///
+/// ```
+/// use anyhost::{Client, State, Status};
+///
+/// let client = Client::new("https://a.example")?;
+/// client.disable("https://a.example", "its disk is full")?;
+/// let error = client.get("/").send().unwrap_err();
+/// assert_eq!(error.status(), Status::NoEndpoint);
+/// let refused = &error.refused()[0];
+/// assert_eq!((refused.state, refused.label.as_str()), (State::Disabled, "https://a.example"));
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// What it is.

@@ -6,6 +6,21 @@ use std::fmt;
 use std::time::Duration;
 
 /// What happened. The numbers are those of `ANYHOST_EVENT_*` in the C header.
+///
+/// ```
+/// use anyhost::{Client, EventKind};
+/// use std::sync::{Arc, Mutex};
+///
+/// let seen = Arc::new(Mutex::new(Vec::new()));
+/// let kinds = Arc::clone(&seen);
+/// let client = Client::builder()
+///     .base_urls("https://a.example")
+///     .on_event(move |event| kinds.lock().unwrap().push(event.kind()))
+///     .build()?;
+/// client.disable("https://a.example", "its disk is full")?;
+/// assert_eq!(*seen.lock().unwrap(), [EventKind::StateChanged]);
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]

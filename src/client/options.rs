@@ -63,6 +63,13 @@ impl OptionSpec {
 }
 
 /// Every option there is, in the order of the manual.
+///
+/// ```
+/// for option in anyhost::options() {
+///     println!("{:<24} {:<12} {}", option.name(), option.default(), option.help());
+/// }
+/// assert!(anyhost::options().iter().any(|it| it.name() == "hold_for" && !it.is_for_requests()));
+/// ```
 pub fn options() -> &'static [OptionSpec] {
     OPTIONS
 }

@@ -199,6 +199,30 @@ impl fmt::Debug for Request {
 /// A request in the making, to be sent by the client it came from.
 ///
 /// What is wrong with it is told by [`send`](RequestBuilder::send).
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::Client;
+/// use std::time::Duration;
+///
+/// let a = "https://a.example";
+/// let network = ScriptedTransport::new().on(a, [Reply::ok("made")]);
+/// let client = Client::builder()
+///     .base_urls(a)
+///     .transport(network.clone())
+///     .clock(network.clock())
+///     .build()?;
+/// let answer = client
+///     .post("/orders?dry_run=1")
+///     .header("Content-Type", "application/json")
+///     .body("{\"item\": 4711}")
+///     .deadline(Duration::from_secs(2)) // for this request alone
+///     .require_success(true)
+///     .send()?;
+/// assert_eq!(answer.text()?, "made");
+/// assert_eq!(network.received_at(a)[0].body, b"{\"item\": 4711}");
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[must_use = "a request does nothing until it is sent"]
 #[derive(Debug)]
 pub struct RequestBuilder<'c> {

@@ -205,6 +205,14 @@ pub enum Selection {
 }
 
 /// Whose certificates are trusted.
+///
+/// ```
+/// use anyhost::{Client, TlsRoots};
+///
+/// // An image without a store of certificates.
+/// let client = Client::builder().base_urls("https://a.example").tls_roots(TlsRoots::Bundled).build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum TlsRoots {

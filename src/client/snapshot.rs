@@ -45,6 +45,26 @@ impl fmt::Debug for Given {
 }
 
 /// An endpoint or a proxy at one moment. Times are durations, since a monotonic instant means nothing elsewhere.
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Client, Reason};
+///
+/// let (a, b) = ("https://a.example", "https://b.example");
+/// let network = ScriptedTransport::new().on(a, [Reply::refused()]).on(b, [Reply::ok("well")]);
+/// let client = Client::builder()
+///     .base_urls(&format!("{a}, {b}"))
+///     .transport(network.clone())
+///     .clock(network.clock())
+///     .build()?;
+/// client.get("/").send()?;
+/// let snapshot = client.snapshot();
+/// let first = snapshot.find(a).unwrap();
+/// assert_eq!((first.attempts(), first.successes(), first.failures()), (1, 0, 1));
+/// assert_eq!((first.failures_in_a_row(), first.reason()), (1, Reason::Refused));
+/// assert_eq!((first.weight(), first.max_weight(), first.in_flight()), (1000, 1000, 0));
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Member {
     kind: Kind,
@@ -71,6 +91,19 @@ pub struct Member {
 }
 
 /// A change of state in the past.
+///
+/// ```
+/// use anyhost::{Client, Reason, State};
+///
+/// let client = Client::new("https://a.example")?;
+/// client.disable("https://a.example", "its disk is full")?;
+/// let snapshot = client.snapshot();
+/// let change = snapshot.members()[0].transitions()[0];
+/// assert_eq!((change.from, change.to), (State::Eligible, State::Disabled));
+/// assert_eq!(change.reason, Reason::Operator);
+/// println!("{change}"); // 0 ms ago: eligible -> disabled (operator)
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transition {
     /// How long ago.

@@ -5,6 +5,14 @@ use std::fmt;
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $code:literal, $text:literal;)*) => {
         /// What kind of error it is. One of the fixed numbers of `ANYHOST_E_*` in the C header.
+        ///
+        /// ```
+        /// use anyhost::{Client, Status};
+        ///
+        /// let error = Client::new("https://a.example, http://b.example").unwrap_err();
+        /// assert_eq!(error.status(), Status::Downgrade);
+        /// assert_eq!((Status::Downgrade.code(), Status::Downgrade.name()), (104, "DOWNGRADE"));
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(i32)]

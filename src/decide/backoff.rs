@@ -116,6 +116,14 @@ impl Backoff {
 }
 
 /// Why a [`Backoff`] was refused.
+///
+/// ```
+/// use anyhost::{Backoff, BackoffError};
+/// use std::time::Duration;
+///
+/// let (base, max) = (Duration::from_secs(2), Duration::from_secs(1));
+/// assert_eq!(Backoff::new(base, max, true).unwrap_err(), BackoffError::BaseAboveMax { base, max });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackoffError {

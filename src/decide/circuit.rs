@@ -92,6 +92,15 @@ impl Default for BreakerSettings {
 }
 
 /// Why [`BreakerSettings`] were refused.
+///
+/// ```
+/// use anyhost::{BreakerSettings, BreakerSettingsError};
+/// use std::time::Duration;
+///
+/// let (base, max) = (Duration::from_secs(1), Duration::from_secs(60));
+/// let error = BreakerSettings::new(0, base, max, true).unwrap_err();
+/// assert_eq!(error, BreakerSettingsError::ThresholdIsZero);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BreakerSettingsError {

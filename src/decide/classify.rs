@@ -20,6 +20,29 @@ use std::time::Duration;
 /// Did the request reach a server? Later ones are more certain that it did.
 ///
 /// The numbers are those of `ANYHOST_DELIVERY_*` in the C header.
+///
+/// ```
+/// use anyhost::Delivery;
+/// use anyhost::testing::{Reply, ScriptedTransport};
+///
+/// let a = "https://a.example";
+/// for (reply, delivery) in [
+///     (Reply::refused(), Delivery::NotSent),
+///     (Reply::resets_after_sending(), Delivery::Maybe),
+/// ] {
+///     let network = ScriptedTransport::new().on(a, [reply]);
+///     let client = anyhost::Client::builder()
+///         .base_urls(a)
+///         .transport(network.clone())
+///         .clock(network.clock())
+///         .build()?;
+///     let error = client.post("/orders").body("{}").send().unwrap_err();
+///     assert_eq!(error.delivery(), delivery);
+/// }
+/// // In the order of certainty: what is below may be sent again by anybody.
+/// assert!(Delivery::NotProcessed < Delivery::Maybe);
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Delivery {
@@ -36,6 +59,15 @@ pub enum Delivery {
 /// Why an attempt did not succeed.
 ///
 /// The numbers are those of `ANYHOST_REASON_*` in the C header.
+///
+/// ```
+/// use anyhost::Reason;
+///
+/// // The name is for programs and the same in every language, the words are for people.
+/// assert_eq!(Reason::TlsCert.name(), "tls_cert");
+/// assert_eq!(Reason::TlsCert.code(), 6);
+/// assert!(!Reason::TlsCert.words().is_empty());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -123,6 +155,21 @@ pub enum Passage {
 
 /// What a proxy failed at. Each kind is counted by itself: one that is slow now and then is not one
 /// that is gone (seed 004).
+///
+/// ```
+/// use anyhost::{BreakerSettings, Client, ProxyFault};
+/// use std::time::Duration;
+///
+/// // A proxy that cannot be reached rests for 5 s, then 10 s, and never more than a minute.
+/// let (base, max) = (Duration::from_secs(5), Duration::from_secs(60));
+/// let rest = BreakerSettings::new(1, base, max, true).unwrap();
+/// let client = Client::builder()
+///     .base_urls("https://api.example")
+///     .proxies("http://a.example:3128, http://b.example:3128")
+///     .proxy_cooldown(ProxyFault::Connect, rest)
+///     .build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProxyFault {
@@ -229,6 +276,26 @@ pub struct Rules<'a> {
 /// What the caller's judge says of an answer.
 ///
 /// The numbers are those of `ANYHOST_VERDICT_*` in the C header.
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Client, Verdict};
+///
+/// // A page that says "maintenance" with a 200 is the fault of its endpoint: the next one is asked.
+/// let (a, b) = ("https://a.example", "https://b.example");
+/// let network = ScriptedTransport::new().on(a, [Reply::ok("maintenance")]).on(b, [Reply::ok("data")]);
+/// let client = Client::builder()
+///     .base_urls(&format!("{a}, {b}"))
+///     .judge(|answer| match answer.bytes().starts_with(b"maintenance") {
+///         true => Verdict::Fault,
+///         false => Verdict::Default,
+///     })
+///     .transport(network.clone())
+///     .clock(network.clock())
+///     .build()?;
+/// assert_eq!(client.get("/").send()?.text()?, "data");
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(i32)]
 pub enum Verdict {
@@ -246,6 +313,21 @@ pub enum Verdict {
 /// What the caller's retry callback says after an attempt that was not good.
 ///
 /// The numbers are those of `ANYHOST_RETRY_*` in the C header.
+///
+/// ```
+/// use anyhost::{Advice, Client, Reason};
+///
+/// // After an answer that asks for fewer requests nothing more is tried, at no other endpoint either.
+/// let client = Client::builder()
+///     .base_urls("https://a.example, https://b.example")
+///     .failure_statuses("429,5xx".parse().unwrap())
+///     .retry(|attempt| match attempt.reason() {
+///         Reason::RateLimited => Advice::Stop,
+///         _ => Advice::Default,
+///     })
+///     .build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(i32)]
 pub enum Advice {

@@ -20,6 +20,11 @@ use std::time::Duration;
 /// A value that was refused: what was given, and the rule it breaks.
 ///
 /// Displays as `"0s": a limit is more than 0; …`, fit to follow the name of the option.
+///
+/// ```
+/// let error = "soon".parse::<anyhost::Timeout>().unwrap_err();
+/// assert!(error.to_string().contains("soon"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidValue {
     value: String,

@@ -6,6 +6,15 @@
 pub struct EndpointId(pub u64);
 
 /// What a member of a pool is. The numbers are those of `anyhost_member_kind` in the C header.
+///
+/// ```
+/// use anyhost::{Client, Kind};
+///
+/// let client = Client::builder().base_urls("https://a.example").proxies("http://p.example").build()?;
+/// let kinds: Vec<Kind> = client.snapshot().members().iter().map(|it| it.kind()).collect();
+/// assert_eq!(kinds, [Kind::Endpoint, Kind::Proxy]);
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {

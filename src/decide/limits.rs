@@ -18,6 +18,8 @@
 use std::time::{Duration, Instant};
 
 /// What bounds one attempt. Instants are absolute, so that nothing that blocks can stretch them.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// A connection must be obtained by then: name lookup, TCP and TLS together.

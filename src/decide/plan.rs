@@ -52,6 +52,17 @@ pub struct Plan<'a> {
 ///
 /// It concerns circuits that are open, endpoints that are disabled, and proxies that cool or are disabled.
 /// Without a breaker no other endpoint is ever refused.
+///
+/// ```
+/// use anyhost::{BreakerSettings, Client, WhenNoneEligible};
+///
+/// let client = Client::builder()
+///     .base_urls("https://only.example")
+///     .breaker(BreakerSettings::default())
+///     .when_none_eligible(WhenNoneEligible::TryNearest) // there is nothing else to fall back to
+///     .build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WhenNoneEligible {

@@ -6,6 +6,8 @@ use std::fmt;
 ///
 /// Nothing of this is ever the status of an endpoint: whatever an endpoint says through a proxy is the
 /// [`status`](super::Report::status) of a report.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProxyReply {

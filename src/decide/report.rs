@@ -13,6 +13,14 @@ use std::time::Duration;
 /// How far an attempt got. Later phases compare greater.
 ///
 /// The numbers are those of `ANYHOST_PHASE_*` in the C header.
+///
+/// ```
+/// use anyhost::Phase;
+///
+/// // How far it got is comparable: whatever ended before this had no connection to send over.
+/// assert!(Phase::Tls < Phase::Send);
+/// assert_eq!(Phase::Head.name(), "head");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -40,6 +48,8 @@ pub enum Phase {
 }
 
 /// Which limit ran out.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// The time to obtain a connection.
@@ -51,6 +61,8 @@ pub enum Limit {
 }
 
 /// Why an attempt ended without a complete answer.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cause {
@@ -90,6 +102,8 @@ pub enum Cause {
 }
 
 /// How an attempt ended.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// A complete answer: head and whole body.
@@ -99,6 +113,8 @@ pub enum Ending {
 }
 
 /// The facts of one attempt.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// How far it got.

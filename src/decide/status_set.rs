@@ -87,6 +87,11 @@ impl fmt::Debug for StatusSet {
 }
 
 /// A text that is no set of status codes. It holds the part that is wrong.
+///
+/// ```
+/// let error = "5xx,6zz".parse::<anyhost::StatusSet>().unwrap_err();
+/// assert_eq!(error.0, "6zz");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidStatusSet(pub String);
 

@@ -120,6 +120,15 @@ impl Default for Execution {
 /// [`infinite`](Timeout::infinite). [`FromStr`] reads these and [`Display`](fmt::Display) writes
 /// them, so that what is written reads back as the same policy.
 ///
+/// ```
+/// use anyhost::Timeout;
+/// use std::time::Duration;
+///
+/// let measured: Timeout = "measured 250ms..5s".parse().unwrap();
+/// assert_eq!(measured, Timeout::measured(Duration::from_millis(250), Duration::from_secs(5)).unwrap());
+/// assert_eq!(Timeout::default().to_string(), "5s");
+/// ```
+///
 /// # Default
 ///
 /// Fixed, 5 s: the default of seed 002.
@@ -300,6 +309,18 @@ impl fmt::Display for Timeout {
 
 /// What a builder takes as its timeout policy: any [`TimeoutPolicy`], or a [`Timeout`] that may have
 /// been refused, so that the refusal surfaces where the client is built.
+///
+/// ```
+/// use anyhost::{Client, Timeout};
+/// use std::time::Duration;
+///
+/// // A policy that was refused is told when the client is built.
+/// let built = Client::builder()
+///     .base_urls("https://a.example")
+///     .attempt_timeout(Timeout::fixed(Duration::ZERO))
+///     .build();
+/// assert_eq!(built.unwrap_err().option(), Some("attempt_timeout"));
+/// ```
 pub trait IntoTimeoutPolicy {
     /// The policy, or why there is none.
     ///

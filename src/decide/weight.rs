@@ -284,6 +284,12 @@ fn whole(value: f64) -> u32 {
 }
 
 /// A weight or a strategy that cannot be. Says which bound was broken, and by which number.
+///
+/// ```
+/// use anyhost::{WeightError, WeightStrategy};
+///
+/// assert_eq!(WeightStrategy::add_or_divide(10, 0).unwrap_err(), WeightError::DivisorIsZero);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum WeightError {

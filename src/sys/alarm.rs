@@ -5,6 +5,8 @@ use std::time::Instant;
 
 /// Ends a wait on a clock before its time; see
 /// [`Clock::sleep_until_or_rung`](super::Clock::sleep_until_or_rung).
+///
+/// Example: [`inject::Clock`](crate::inject::Clock).
 #[derive(Debug, Default)]
 pub struct Alarm {
     rung: Mutex<bool>,

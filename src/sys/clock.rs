@@ -7,6 +7,30 @@ use std::time::{Duration, Instant, SystemTime};
 ///
 /// One clock serves a whole client. Decisions rest on monotonic time: a wall clock that jumps changes
 /// none of them.
+///
+/// ```
+/// use anyhost::inject::Clock;
+/// use std::time::Instant;
+///
+/// /// Time that does not pass.
+/// struct Still(Instant);
+///
+/// impl Clock for Still {
+///     fn now(&self) -> Instant {
+///         self.0
+///     }
+///     fn sleep_until(&self, _: Instant) {}
+///     fn unix_seconds(&self) -> u64 {
+///         0
+///     }
+/// }
+///
+/// let client = anyhost::Client::builder()
+///     .base_urls("https://a.example")
+///     .clock(Still(Instant::now()))
+///     .build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 pub trait Clock: Send + Sync {
     /// The current instant. Never goes back.
     fn now(&self) -> Instant;
@@ -23,6 +47,8 @@ pub trait Clock: Send + Sync {
 }
 
 /// The machine's monotonic clock.
+///
+/// Example: [`inject::Clock`](crate::inject::Clock).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

@@ -16,6 +16,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 
 /// Why an attempt ended, or a body after it: the part of a report that an error knows.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// What went wrong.

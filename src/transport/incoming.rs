@@ -21,6 +21,8 @@ const TRUSTED_LENGTH: u64 = 64 << 10;
 /// Where the bytes of a body come from.
 ///
 /// Dropped before its end, it leaves nothing behind that another exchange could read.
+///
+/// Example: [`inject`](crate::inject).
 pub trait BodySource: Send {
     /// Reads some bytes into `buf`, which has room for one at least; 0 is the end of a complete body.
     ///

@@ -24,6 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 
 /// Something that blocks, or that has others to wake.
+///
+/// Example: [`inject`](crate::inject).
 pub trait Wake: Send + Sync {
     /// Ends what is blocked now and will be. Called under a lock: it may not block.
     fn wake(&self);
@@ -50,6 +52,8 @@ impl Wake for Interrupt {
 }
 
 /// Whether the caller still wants the call, as a transport sees it.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Default)]
 pub struct Interrupt {
     triggered: AtomicBool,

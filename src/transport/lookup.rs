@@ -36,6 +36,8 @@ const MAX_LOOKUPS: usize = 8;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Why a name has no addresses.
+///
+/// Example: [`inject::NameLookup`](crate::inject::NameLookup).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookupError {
     /// The name does not exist, or has no address. The resolver is certain.
@@ -54,6 +56,19 @@ pub enum LookupError {
 /// May block as long as it likes: it is called on a thread of its own, of which there are eight at
 /// most. Its answers are remembered for 10 s, and stand in for up to an hour where it fails. Closures
 /// of the same shape implement it.
+///
+/// ```
+/// use anyhost::inject::LookupError;
+/// use std::net::SocketAddr;
+///
+/// // Names from a table of the program's own; a closure is enough.
+/// let table = |host: &str, port: u16| match host {
+///     "api.internal" => Ok(vec![SocketAddr::from(([10, 0, 0, 7], port))]),
+///     _ => Err(LookupError::NameUnknown),
+/// };
+/// let client = anyhost::Client::builder().base_urls("https://api.internal").lookup(table).build()?;
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 pub trait NameLookup: Send + Sync {
     /// The addresses of `host`, with `port`, in the order in which to try them. None at all is a
     /// failed lookup.
@@ -73,6 +88,8 @@ where
 }
 
 /// The system's resolver, by `getaddrinfo`: hosts file, DNS and whatever else it is configured for.
+///
+/// Example: [`inject::NameLookup`](crate::inject::NameLookup).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemLookup;
 

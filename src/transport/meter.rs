@@ -24,6 +24,22 @@ use std::time::{Duration, Instant};
 /// How far a call is: what of the bodies was transferred in the present attempt.
 ///
 /// See [`RequestBuilder::progress`](crate::RequestBuilder::progress).
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::time::Duration;
+/// # let client = anyhost::Client::new("https://a.example")?;
+///
+/// let request = client.get("/big").progress(Duration::from_millis(250), |so_far| {
+///     match so_far.total() {
+///         Some(total) => eprintln!("{} of {total} bytes", so_far.received()),
+///         None => eprintln!("{} bytes", so_far.received()),
+///     }
+///     ControlFlow::Continue(()) // Break ends the call
+/// });
+/// # drop(request);
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transferred {
     attempt: u32,
@@ -109,6 +125,8 @@ impl Watcher {
 ///
 /// Whoever blocks in an attempt waits no longer than [`due_in`](Meter::due_in) at a time, calls
 /// [`tick`](Meter::tick) then, and looks at the interrupt of the attempt after that.
+///
+/// Example: [`inject`](crate::inject).
 pub struct Meter {
     watcher: Arc<Watcher>,
     attempt: u32,

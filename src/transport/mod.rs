@@ -62,6 +62,8 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// One try at one endpoint.
+///
+/// Example: [`inject`](crate::inject).
 pub struct Attempt<'a> {
     /// Which endpoint, or which other origin that a redirect led to: attempts with one key share idle
     /// connections, others never do.
@@ -98,6 +100,8 @@ pub struct Attempt<'a> {
 }
 
 /// A request's body for one attempt.
+///
+/// Example: [`inject`](crate::inject).
 pub enum Outgoing<'a> {
     /// No body. No framing header is sent, but `Content-Length: 0` with POST, PUT and PATCH, of
     /// which servers expect a body (RFC 9110 section 8.6).
@@ -114,6 +118,8 @@ pub enum Outgoing<'a> {
 }
 
 /// An answer whose head is there.
+///
+/// Example: [`inject`](crate::inject).
 #[derive(Debug)]
 pub struct Answer {
     /// The status code.
@@ -130,6 +136,8 @@ pub(crate) fn forks() -> u32 {
 }
 
 /// Performs attempts.
+///
+/// Example: [`inject`](crate::inject).
 pub trait Transport: Send + Sync {
     /// Makes one attempt, blocking no longer than its limits allow, until the head of an answer is
     /// there. The answer is there exactly when the report's ending is `Answered`, and its phase is then

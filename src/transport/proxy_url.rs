@@ -15,6 +15,8 @@ use url::Host;
 const SOCKS5_FIELD: usize = 255;
 
 /// How a proxy is spoken to.
+///
+/// Example: [`Proxy`](crate::Proxy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProxyScheme {

@@ -105,6 +105,8 @@ impl Server {
 }
 
 /// One attempt, as the network saw it.
+///
+/// Example: [`testing`](crate::testing).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Seen {

@@ -8,6 +8,7 @@
 mod abi;
 mod api;
 mod defaults;
+mod examples;
 #[cfg(feature = "capi")]
 mod exports;
 mod generate;
