@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 use crate::support::{Listen, Script, Server};
+use crate::tunnel::{self, Tunnel};
+use std::time::Duration;
 
 /// A client's namespace, and those of the hosts that it reaches.
 pub struct Lab {
@@ -22,6 +24,7 @@ pub struct Lab {
 pub struct Host {
     space: String,
     server: Option<Server>,
+    _link: Option<Tunnel>,
 }
 
 impl Lab {
@@ -69,10 +72,30 @@ impl Lab {
         self.serve(name, &format!("{far}.2"), script)
     }
 
+    /// A host from which every packet takes so long. `None`: there are no TUN devices here.
+    pub fn host_far_away(
+        &self,
+        name: &str,
+        delay: Duration,
+        script: impl Into<Script> + Send,
+    ) -> Option<Host> {
+        assert!(self.space(name));
+        let net = format!("10.99.{}", self.links.fetch_add(1, SeqCst) + 1);
+        let near = inside(&self.name("client"), || tunnel::open("to-far")).ok()?;
+        let far = inside(&self.name(name), || tunnel::open("far0")).ok()?;
+        for (space, link, place) in [("client", "to-far", 1), (name, "far0", 2)] {
+            self.ip_in(space, &format!("addr add {net}.{place}/24 dev {link}"));
+            self.ip_in(space, &format!("link set {link} up"));
+        }
+        let mut host = self.serve(name, &format!("{net}.2"), script);
+        host._link = Some(Tunnel::new(near, far, delay));
+        Some(host)
+    }
+
     fn serve(&self, name: &str, ip: &str, script: impl Into<Script> + Send) -> Host {
         let space = self.name(name);
         let server = inside(&space, || Listen::on(ip).start(script));
-        Host { space, server: Some(server) }
+        Host { space, server: Some(server), _link: None }
     }
 
     /// Joins two namespaces; `.1` of the net returned is in the first, `.2` in the second.
@@ -93,11 +116,6 @@ impl Lab {
     #[track_caller]
     pub fn ip_in(&self, space: &str, arguments: &str) {
         done(&ip(&format!("-n {} {arguments}", self.name(space))));
-    }
-
-    /// Whether `tc` could do this.
-    pub fn tc_in(&self, space: &str, arguments: &str) -> bool {
-        self.exec(space, &format!("tc {arguments}"))
     }
 
     /// Whether nft could add this rule for what goes through in this way.

@@ -6,7 +6,7 @@
 //! time to the first success is at most the sum of the limits of the attempts that failed, and a write
 //! that may have arrived is not sent again, counted at the hosts.
 //!
-//! It takes root and `ip`, and for some tests nft, netem or connection tracking in the kernel. Where the
+//! It takes root and `ip`, and for some tests nft, TUN devices or connection tracking in the kernel. Where the
 //! machine does not have them the test is a named skip.
 #![cfg(target_os = "linux")]
 // Tests measure real time against real sockets; the ban protects the library's injected clock.
@@ -15,6 +15,7 @@
 mod lab;
 #[path = "../support/mod.rs"]
 mod support;
+mod tunnel;
 
 use anyhost::{Attempt, Client, ClientBuilder, Delivery, Phase, Reason, Status};
 use lab::{Host, Lab};
@@ -145,19 +146,34 @@ fn loss() {
 fn delay() {
     let Some(lab) = Lab::new("delay") else { return };
     lab.run(|lab| {
-        let (p, f) = (lab.host("p", Reply::ok("p")), lab.host("f", Reply::ok("f")));
-        if !lab.tc_in("p", "qdisc add dev eth0 root netem delay 300ms") {
-            return lab.skip("the kernel has no netem");
+        let (delay, limit) = (ms(300), ms(200));
+        let Some(p) = lab.host_far_away("p", delay, Reply::ok("p")) else {
+            return lab.skip("there are no TUN devices");
+        };
+        let f = lab.host("f", Reply::ok("f"));
+        for method in ["GET", "POST"] {
+            let client = over(&[&p, &f]).connect_timeout(limit).build().unwrap();
+            let (answer, took) = timed(|| client.request(method, "/").send().unwrap());
+            within(limit, took, SLACK);
+            let late = (Reason::Timeout, Phase::Connect, Delivery::NotSent);
+            assert_eq!((answer.text().unwrap(), told(answer.attempts())[0]), ("f", late));
         }
-        let limit = ms(200);
-        let client = over(&[&p, &f]).connect_timeout(limit).build().unwrap();
+        // Two ways back: that of the handshake and that of the answer.
+        let client = over(&[&p, &f]).connect_timeout(ms(2000)).attempt_timeout(ms(4000));
+        let client = client.build().unwrap();
         let (answer, took) = timed(|| client.post("/").body("x").send().unwrap());
-        within(limit, took, SLACK);
-        assert_eq!(answer.text().unwrap(), "f");
-        let client = over(&[&p, &f]).attempt_timeout(ms(2000)).build().unwrap();
-        let (answer, took) = timed(|| client.post("/").body("x").send().unwrap());
-        within(ms(600), took, SLACK);
+        within(2 * delay, took, SLACK);
         assert_eq!((answer.text().unwrap(), p.executed()), ("p", 1));
+        // One on a connection that is there.
+        let (answer, took) = timed(|| client.get("/again").send().unwrap());
+        within(delay, took, SLACK);
+        assert!(answer.attempts()[0].reused_connection());
+        // It connects in time and answers too late: a write may have arrived, and has.
+        let client = over(&[&p, &f]).attempt_timeout(ms(500)).build().unwrap();
+        let (error, took) = timed(|| client.post("/late").body("x").send().unwrap_err());
+        within(ms(500), took, SLACK);
+        assert_eq!(told(error.attempts()), [SWALLOWED]);
+        assert_eq!((p.times("POST", "/late"), f.times("POST", "/late")), (1, 0));
     });
 }
 
