@@ -55,7 +55,17 @@ fn pick(bencher: Bencher<'_, '_>, endpoints: u64) {
     bencher.bench(|| decide_pick(&pool, &wanted, now, chance(), &mut Vec::new()));
 }
 
-/// The same with every second endpoint out.
+/// The same while weights move: one has changed, and the row is not laid out again yet.
+#[divan::bench(args = SIZES)]
+fn pick_after_a_change(bencher: Bencher<'_, '_>, endpoints: u64) {
+    let (mut pool, now) = filled(endpoints);
+    let weight = Weight::default().with_max(500).expect("from 1 on");
+    pool.set_weight(EndpointId(endpoints / 2), weight, &mut Vec::new());
+    let wanted = Wanted { tried: &[], attempts_per_endpoint: 1, may_probe: true };
+    bencher.bench(|| decide_pick(&pool, &wanted, now, chance(), &mut Vec::new()));
+}
+
+/// With every second endpoint out.
 #[divan::bench(args = SIZES)]
 fn pick_half_down(bencher: Bencher<'_, '_>, endpoints: u64) {
     let (mut pool, now) = filled(endpoints);

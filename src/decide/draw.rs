@@ -5,9 +5,10 @@
 //! P(i) = w_i / sum, exactly, and the walk is in index order (seed 003, A-S1 to A-S3).
 //!
 //! A Fenwick tree keeps the sums: a draw and a change each cost O(log n), which stays small where a
-//! walk over 10,000 members would dominate the whole client. An alias table draws faster still, but
-//! weights move with every failure and its rebuild is O(n); it also cannot leave out what a call
-//! has tried.
+//! walk over 10,000 members would dominate the whole client. While nothing changes, which is the life
+//! of a healthy pool, the row is also laid out (`draw/row.rs`), and a draw is one look into it. Both
+//! name the same member for the same number, so that when it is laid out is nobody's concern but the
+//! clock's. An alias table draws as fast, but names others, and cannot leave out what a call has tried.
 //!
 //! Priorities (ruling R5) live in the same row, which is why members are pushed in the order of
 //! their priorities: a priority is then a stretch of the row. One tree for each priority was
@@ -26,6 +27,9 @@
 //! are tried: pick then draws anew with a fresh list of tried ones (ruling R5). Where members that
 //! cool down are a second choice, they make a second `WeightedDraw`.
 
+mod row;
+
+use row::Row;
 use std::iter::successors;
 use std::ops::Range;
 
@@ -64,6 +68,10 @@ pub struct WeightedDraw {
     total: u64,
     /// One for each priority that occurs, lowest first.
     groups: Vec<Group>,
+    /// The same row laid out; `None` once something has changed.
+    row: Option<Row>,
+    /// Calls of [`settle`](Self::settle) since then.
+    calm: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +97,14 @@ struct Group {
 impl WeightedDraw {
     /// No members yet.
     pub fn new() -> Self {
-        WeightedDraw { members: Vec::new(), tree: vec![0], total: 0, groups: Vec::new() }
+        WeightedDraw {
+            members: Vec::new(),
+            tree: vec![0],
+            total: 0,
+            groups: Vec::new(),
+            row: None,
+            calm: 0,
+        }
     }
 
     /// Adds an eligible member behind the others and returns its index. O(log n).
@@ -122,6 +137,7 @@ impl WeightedDraw {
         }
         self.members.push(member);
         self.total += member.width();
+        self.unsettle();
         index
     }
 
@@ -158,7 +174,31 @@ impl WeightedDraw {
         self.replace(index, Member { eligible, ..self.members[index] });
     }
 
-    /// Draws from the lowest priority that has an eligible member: O(log n).
+    /// Makes draws quicker, once it was called as often as there are members without a change between:
+    /// to be called before each draw where that is possible. What is drawn is the same.
+    ///
+    /// Laying the row out costs O(n), so that this costs O(1) for each call even where changes are
+    /// timed at their worst.
+    pub(super) fn settle(&mut self) {
+        if self.row.is_none() {
+            self.calm += 1;
+            if self.calm >= self.len() {
+                self.lay_out();
+            }
+        }
+    }
+
+    /// Makes draws quicker at once, until the next change. O(n).
+    pub(super) fn lay_out(&mut self) {
+        // A few are found as quickly in the tree, and nobody takes part where the total is 0.
+        if self.len() > FEW && self.total > 0 {
+            self.row = Some(Row::new(self.members.iter().map(|member| member.width()), self.total));
+        }
+        self.calm = 0;
+    }
+
+    /// Draws from the lowest priority that has an eligible member: O(log n), or O(1) on average while
+    /// weights stand still.
     ///
     /// `random` is any of the 2^64 numbers, evenly drawn. It is scaled to the sum by a widening
     /// multiplication, so that every member's chance is off by less than one in 2^64.
@@ -178,6 +218,10 @@ impl WeightedDraw {
     /// As [`draw_excluding`](Self::draw_excluding), but passing over priorities below `priority`,
     /// where a hold makes the order start (ruling R3). To wrap, draw again from 0.
     pub fn draw_from(&self, priority: u32, tried: &[usize], random: u64) -> Option<usize> {
+        if tried.is_empty() && self.groups.len() == 1 && priority <= self.groups[0].priority {
+            // What nearly all draws are.
+            return (self.total > 0).then(|| self.at(scale(random, self.total)));
+        }
         let mut group = self.groups.partition_point(|group| group.priority < priority);
         // Each turn but the last passes a group whose eligible members are all tried, so that there
         // are at most tried.len() + 2 turns, however many groups are out.
@@ -240,6 +284,9 @@ impl WeightedDraw {
         if index == self.len() {
             return self.total;
         }
+        if let Some(row) = &self.row {
+            return row.before(index);
+        }
         let mut sum = 0;
         let mut node = index;
         while node > 0 {
@@ -252,6 +299,9 @@ impl WeightedDraw {
     /// The member whose stretch holds `point`, which is below the total.
     fn at(&self, mut point: u64) -> usize {
         debug_assert!(point < self.total, "{point} of {}", self.total);
+        if let Some(row) = &self.row {
+            return row.at(point);
+        }
         let mut passed = 0;
         let mut step = self.tree.len() / 2;
         while step > 0 {
@@ -268,10 +318,19 @@ impl WeightedDraw {
         passed
     }
 
+    fn unsettle(&mut self) {
+        self.row = None;
+        self.calm = 0;
+    }
+
     fn replace(&mut self, index: usize, member: Member) {
         // Wrapping, since the change may be negative; the sums themselves never are.
         let change = member.width().wrapping_sub(self.width(index));
         self.members[index] = member;
+        if change == 0 {
+            return;
+        }
+        self.unsettle();
         self.total = self.total.wrapping_add(change);
         let mut node = index + 1;
         while node <= self.members.len() {
@@ -289,6 +348,9 @@ impl Default for WeightedDraw {
 
 /// The sum of a node that is not there yet: above every point, since points are below a total.
 const UNREACHED: u64 = u64::MAX;
+
+/// Up to this many the tree is as quick as the row.
+const FEW: usize = 8;
 
 /// How many members a node of the tree sums up.
 fn lowest_bit(node: usize) -> usize {
@@ -404,6 +466,14 @@ mod tests {
                         let drawn_anew = draw.draw_excluding(&tried, random);
                         assert_eq!(drawn_anew, walk.draw_from(0, &tried, random), "{told}");
                         assert_eq!(draw.draw(random), walk.draw_from(0, &[], random), "{told}");
+                        // And so does the row, which the next change drops.
+                        draw.lay_out();
+                        assert_eq!(
+                            draw.draw_from(from, &tried, random),
+                            picked,
+                            "laid out: {told}"
+                        );
+                        assert_eq!(draw.draw(random), walk.draw_from(0, &[], random), "{told}");
                     }
                 }
                 let total: u64 = walk.0.iter().map(|(_, member)| member.width()).sum();
@@ -471,6 +541,60 @@ mod tests {
         assert_eq!(draw.draw(1 << 63), Some(5_000));
         assert_eq!(draw.draw_excluding(&[0, 9_999], 0), Some(1));
         assert_eq!(draw.draw_excluding(&[0, 9_999], u64::MAX), Some(9_998));
+    }
+
+    /// Tiny members crowd in one stretch of the guide, huge ones take many, some have no width at all.
+    #[test]
+    fn the_row_names_who_the_tree_names_at_both_ends_of_every_member() {
+        let of = |index: usize, chance: &mut Chance| match index % 5 {
+            0 => 0,
+            1 | 2 => 1,
+            3 => chance.below(1000) as u32,
+            _ => u32::MAX >> chance.below(32),
+        };
+        for members in [FEW + 1, 15, 16, 17, 1_000, 4_097] {
+            let (mut draw, mut chance) = (WeightedDraw::new(), Chance(members as u64));
+            for index in 0..members {
+                draw.push(0, of(index, &mut chance));
+            }
+            let mut laid = draw.clone();
+            laid.lay_out();
+            assert!(laid.row.is_some());
+            for index in 0..members {
+                let start = draw.before(index);
+                assert_eq!(laid.before(index), start);
+                for point in start..(start + draw.width(index)).min(start + 2) {
+                    assert_eq!((draw.at(point), laid.at(point)), (index, index));
+                }
+                if let Some(last) = draw.width(index).checked_sub(1) {
+                    assert_eq!(laid.at(start + last), index, "{members} members");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_row_is_laid_out_once_all_is_calm_and_dropped_by_a_change() {
+        let mut draw = WeightedDraw::new();
+        for _ in 0..100 {
+            draw.push(0, 10);
+        }
+        let calm = |draw: &mut WeightedDraw, calls: usize| {
+            (0..calls).for_each(|_| draw.settle());
+            draw.row.is_some()
+        };
+        assert!(!calm(&mut draw, 99));
+        assert!(calm(&mut draw, 1));
+        draw.set(7, 10);
+        draw.set_eligible(8, true);
+        assert!(draw.row.is_some(), "nothing has changed");
+        draw.set(7, 9);
+        assert!(!calm(&mut draw, 50));
+        draw.set_eligible(8, false);
+        assert!(!calm(&mut draw, 99), "the count began anew");
+        assert!(calm(&mut draw, 1));
+        draw.push(0, 10);
+        assert!(draw.row.is_none());
     }
 
     #[test]

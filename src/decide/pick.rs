@@ -61,6 +61,15 @@ pub fn pick(
     chance: u64,
     out: &mut Vec<usize>,
 ) -> Option<Pick> {
+    let at_rest =
+        wanted.tried.is_empty() && pool.hold.endpoint(now).is_none() && pool.probes().is_empty();
+    if at_rest && wanted.attempts_per_endpoint > 0 {
+        // What nearly all picks are. The rules below come to the same.
+        if let Some(place) = pool.eligible().draw(chance) {
+            let last = left_after(pool, wanted, place) == 0;
+            return Some(Pick { place, attempts: 0, probe: false, last });
+        }
+    }
     for round in 0..wanted.attempts_per_endpoint {
         out.clear();
         let done = |tried: &&Tried| {
@@ -136,6 +145,9 @@ fn in_round(
 /// How many candidates would be left after an attempt at `place`.
 fn left_after(pool: &Pool, wanted: &Wanted<'_>, place: usize) -> usize {
     let most = wanted.attempts_per_endpoint;
+    if wanted.tried.is_empty() {
+        return pool.candidates().saturating_sub(usize::from(most == 1));
+    }
     let spent = |tried: &&Tried| {
         let here = pool.place(tried.endpoint.id).filter(|here| pool.is_candidate(*here));
         here.is_some_and(|here| {

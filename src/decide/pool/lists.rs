@@ -28,6 +28,7 @@ impl Pool {
             self.due.pop_first();
             self.refresh(place, now, events);
         }
+        self.eligible.settle();
     }
 
     /// Those that may be picked, as of the last [`turn`](Pool::turn).

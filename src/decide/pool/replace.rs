@@ -79,6 +79,7 @@ impl Pool {
             self.stand(place, standing);
             self.refresh(place, now, events);
         }
+        self.eligible.lay_out();
         self.hold.retain(|id| self.places.contains_key(&id), events);
     }
 
