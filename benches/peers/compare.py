@@ -278,27 +278,33 @@ def counts():
 
 
 def picture():
-    """CPU of a keep-alive call, as bars; of bare ureq."""
-    plain = found.get("Keep-alive, plain: GET of 1 KiB")
-    if not plain:
+    """CPU of a call as bars, of bare ureq: one panel for kept connections, one for new ones."""
+    panels = [("GET of 1 KiB on a kept connection", "Keep-alive, plain: GET of 1 KiB"),
+              ("GET of 1 KiB on a new connection", "A new connection each, plain")]
+    panels = [(head, [(row[0], float(row[2])) for row in found[title]["rows"] if row[2] != "-"])
+              for head, title in panels if title in found]
+    if not panels:
         return
-    rows = [(row[0], float(row[2])) for row in plain["rows"] if row[2] != "-" and not slow(row[0])]
-    left, width, step = 150, 400, 26
-    most = max(value for _, value in rows)
-    height = 50 + step * len(rows)
-    title = "CPU of one GET of 1 KiB on a kept-alive connection (bare ureq = 1)"
-    head = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {height}"'
+    left, width, step, longest = 150, 400, 24, 2.5
+    body, y = [], 22
+    for head, rows in panels:
+        body.append(f'<text x="12" y="{y}" font-weight="bold">CPU of one {head} (bare ureq = 1)</text>')
+        for number, (name, value) in enumerate(rows):
+            top = y + 12 + step * number
+            colour = "#2563a8" if name.startswith("anyhost") else "#b8bec6"
+            bar = width * min(value, longest) / longest
+            # A bar that would not fit ends with a gap; its number says how long it is.
+            gap = f'<rect x="{left + bar - 14:.0f}" y="{top}" width="4" height="17" fill="#ffffff"/>'
+            body.append(f'<text x="{left - 8}" y="{top + 13}" text-anchor="end">{name}</text>')
+            body.append(f'<rect x="{left}" y="{top}" width="{bar:.0f}" height="17" fill="{colour}"/>')
+            body.append(gap if value > longest else "")
+            body.append(f'<text x="{left + bar + 6:.0f}" y="{top + 13}">{value:.2f}</text>')
+        y += 12 + step * len(rows) + 34
+    head = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {y - 30}"'
     svg = [f'<svg {head} font-family="sans-serif" font-size="13">',
-           f'<rect width="640" height="{height}" fill="#ffffff"/>',
-           f'<text x="12" y="22" font-weight="bold">{title}</text>']
-    for place, (name, value) in enumerate(rows):
-        y = 38 + step * place
-        colour = "#2563a8" if name.startswith("anyhost") else "#b8bec6"
-        svg.append(f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{name}</text>')
-        svg.append(f'<rect x="{left}" y="{y}" width="{width * value / most:.0f}" height="18" fill="{colour}"/>')
-        svg.append(f'<text x="{left + width * value / most + 6:.0f}" y="{y + 14}">{value:.2f}</text>')
+           f'<rect width="640" height="{y - 30}" fill="#ffffff"/>', *filter(None, body), "</svg>"]
     with open(OUT + "/peers.svg", "w") as out:
-        out.write("\n".join([*svg, "</svg>"]) + "\n")
+        out.write("\n".join(svg) + "\n")
 
 
 SCENARIOS = {"counts": counts, "keep_alive": keep_alive, "connections": connections, "threads": threads,
