@@ -15,6 +15,8 @@ use super::current::Progress;
 use super::exchange::{exchange, sizes};
 use super::failure::Failure;
 use super::lookup::{NameLookup, Names, SystemLookup};
+use super::number_hash::NumberHash;
+use super::origin::Origin;
 use super::tls::{TlsSettings, server_name};
 use super::{Answer, Attempt, ProxyUrl, Transport};
 use crate::decide::{Cause, Ending, Report};
@@ -72,11 +74,12 @@ pub struct AgentTransport {
 }
 
 /// By endpoint: directly, or through one proxy each.
-type Routes = HashMap<u64, Vec<Arc<Known>>>;
+type Routes = HashMap<u64, Vec<Arc<Known>>, NumberHash>;
 
 /// What the attempts at an endpoint go through, by one route.
 struct Known {
     agent: Agent,
+    origin: Origin,
     /// Its connections were verified by this name, so they serve no other.
     server_name: Option<String>,
     proxy: Option<ProxyUrl>,
@@ -112,6 +115,7 @@ impl AgentTransport {
             Some(name) => name,
             None => None,
         };
+        let origin = Origin::of(attempt.url)?;
         let mut routes = self.routes.write();
         if let Some(known) = find(&routes) {
             return Ok(known);
@@ -121,6 +125,7 @@ impl AgentTransport {
             Dialler { shared, server_name: name, foreign: attempt.foreign, proxy: proxy.clone() };
         let known = Arc::new(Known {
             agent: Agent::with_parts(self.config.clone(), dialler, NoResolver),
+            origin,
             server_name: attempt.server_name.map(str::to_owned),
             proxy,
         });
@@ -157,14 +162,17 @@ impl AgentTransport {
 
 impl Transport for AgentTransport {
     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
-        let (endpoint, proxy) = (attempt.endpoint, attempt.proxy.cloned());
-        let progress = Progress::new(attempt.limits, attempt.fresh, sizes(&attempt));
-        let progress =
-            progress.interrupted_by(attempt.interrupt.clone()).metered_by(attempt.meter.cloned());
-        let progress = Arc::new(progress);
-        let result = self
-            .known(&attempt)
-            .and_then(|known| progress.run(|| exchange(&known.agent, attempt, &progress)));
+        let (endpoint, proxy) = (attempt.endpoint, attempt.proxy);
+        let progress = Arc::new(Progress::new(
+            attempt.limits,
+            attempt.fresh,
+            sizes(&attempt),
+            attempt.interrupt.clone(),
+            attempt.meter.cloned(),
+        ));
+        let result = self.known(&attempt).and_then(|known| {
+            progress.run(|| exchange(&known.agent, &known.origin, attempt, &progress))
+        });
         let facts = progress.report();
         match result {
             Ok(answer) => (Report { ending: Ending::Answered, ..facts }, Some(answer)),
@@ -175,7 +183,7 @@ impl Transport for AgentTransport {
                 // A path that went silent has silenced the other connections too: after a sleep of
                 // the machine each of them would cost a call its limit.
                 if facts.reused && matches!(failure.cause, Cause::TimedOut(_)) {
-                    let route = (endpoint, proxy.as_ref());
+                    let route = (endpoint, proxy);
                     self.keep(|other, through| (other, through) != route);
                 }
                 let ending = Ending::Failed(failure.cause);

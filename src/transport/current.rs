@@ -68,15 +68,21 @@ const PHASES: [Phase; 10] = [
 ];
 
 impl Progress {
-    /// An attempt not yet begun.
-    pub(super) fn new(limits: Limits, fresh: bool, sizes: Sizes) -> Self {
+    /// An attempt not yet begun, which this interrupt ends and this meter counts.
+    pub(super) fn new(
+        limits: Limits,
+        fresh: bool,
+        sizes: Sizes,
+        interrupt: Arc<Interrupt>,
+        meter: Option<Arc<Meter>>,
+    ) -> Self {
         Progress {
             limits,
             body_cut: OnceLock::new(),
             fresh,
             sizes,
-            interrupt: Arc::default(),
-            meter: None,
+            interrupt,
+            meter,
             phase: AtomicU8::new(Phase::None as u8),
             status: AtomicU16::new(0),
             asked_to_send: AtomicBool::new(false),
@@ -95,14 +101,10 @@ impl Progress {
         }
     }
 
-    /// The same attempt, ended by this interrupt.
-    pub(super) fn interrupted_by(self, interrupt: Arc<Interrupt>) -> Self {
-        Progress { interrupt, ..self }
-    }
-
-    /// The same attempt, counted by this meter.
-    pub(super) fn metered_by(self, meter: Option<Arc<Meter>>) -> Self {
-        Progress { meter, ..self }
+    /// One of a test: without end, and with nobody who watches.
+    #[cfg(test)]
+    pub(super) fn unbounded() -> Self {
+        Progress::new(Limits::default(), false, Sizes::default(), Arc::default(), None)
     }
 
     /// What counts it, where somebody watches.
@@ -294,7 +296,7 @@ mod tests {
     use super::*;
 
     fn progress() -> Arc<Progress> {
-        Arc::new(Progress::new(Limits::default(), false, Sizes::default()))
+        Arc::new(Progress::unbounded())
     }
 
     fn is_current(it: &Arc<Progress>) -> bool {
@@ -332,7 +334,7 @@ mod tests {
     #[test]
     fn the_stall_limit_binds_only_the_body() {
         let stall = Some(Duration::from_secs(1));
-        let p = Progress::new(Limits { stall, ..Limits::default() }, false, Sizes::default());
+        let p = Progress { limits: Limits { stall, ..Limits::default() }, ..Progress::unbounded() };
         p.reach(Phase::Head);
         assert_eq!(p.to_next_byte().at(), None);
         p.reach(Phase::Body);

@@ -8,10 +8,13 @@ use super::buffers::Sizes;
 use super::current::Progress;
 use super::failure::Failure;
 use super::keep_alive;
+use super::origin::Origin;
 use super::upload::Upload;
 use super::{Answer, AnswerBody, Attempt, BodySource, Outgoing, ProxyUrl};
 use crate::decide::ProxyReply;
-use http::header::{CONTENT_LENGTH, EXPECT, HeaderName, PROXY_AUTHORIZATION, TRANSFER_ENCODING};
+use http::header::{
+    CONTENT_LENGTH, EXPECT, HOST, HeaderName, PROXY_AUTHORIZATION, TRANSFER_ENCODING,
+};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use std::io::Read;
 use std::sync::Arc;
@@ -29,6 +32,7 @@ const NOT_SENT: [HeaderName; 3] = [EXPECT, CONTENT_LENGTH, TRANSFER_ENCODING];
 /// Sends the request and reads the head of the answer. The current attempt is `progress`.
 pub(super) fn exchange(
     agent: &Agent,
+    origin: &Origin,
     attempt: Attempt<'_>,
     progress: &Arc<Progress>,
 ) -> Result<Answer, Failure> {
@@ -38,7 +42,7 @@ pub(super) fn exchange(
         return Err(Failure::cancelled());
     }
     let forwarded = forwarder(&attempt).is_some();
-    let (head, body) = answer(agent, attempt, progress)?.into_parts();
+    let (head, body) = answer(agent, origin, attempt, progress)?.into_parts();
     // No target says this (RFC 9110 section 15.5.8): a proxy that wants credentials hands nothing on.
     if forwarded && head.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
         return Err(progress.refused(ProxyReply::Http(head.status.as_u16())));
@@ -73,16 +77,18 @@ pub(super) fn sizes(attempt: &Attempt<'_>) -> Sizes {
 
 fn answer(
     agent: &Agent,
+    origin: &Origin,
     attempt: Attempt<'_>,
     progress: &Arc<Progress>,
 ) -> Result<Response<Body>, Failure> {
-    let url: Uri = attempt.url.parse().map_err(|_| Failure::local("not a URL"))?;
-    let mut headers = attempt.headers.clone();
-    if headers.keys().any(|name| NOT_SENT.contains(name)) {
-        for name in &NOT_SENT {
-            headers.remove(name);
+    let (url, mut headers) = match origin.uri(attempt.url) {
+        Some(url) => (url?, headers(attempt.headers, origin)),
+        None => {
+            let origin = Origin::of(attempt.url)?;
+            let url = attempt.url.parse().map_err(|_| Failure::local("not a URL"))?;
+            (url, headers(attempt.headers, &origin))
         }
-    }
+    };
     if let Some(proxy) = attempt.proxy {
         authorize(&mut headers, proxy, forwarder(&attempt).is_some())?;
     }
@@ -102,6 +108,20 @@ fn answer(
         Outgoing::Bytes(bytes) => head.send(agent, bytes, progress),
         Outgoing::Reader { source, length } => head.upload(agent, source, length, progress),
     }
+}
+
+/// The headers of a request, the host first (RFC 9112 section 3.2).
+fn headers(given: &HeaderMap, origin: &Origin) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(given.len() + 1);
+    if !given.keys().any(|name| *name == HOST) {
+        headers.append(HOST, origin.host().clone());
+    }
+    for (name, value) in given {
+        if !NOT_SENT.contains(name) {
+            headers.append(name, value.clone());
+        }
+    }
+    headers
 }
 
 /// The proxy that hands the request on, where one does: through a tunnel nobody does.

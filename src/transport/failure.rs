@@ -271,10 +271,9 @@ fn span(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::Limits;
 
     fn at(phase: Phase) -> Progress {
-        let progress = Progress::new(Limits::default(), false, Default::default());
+        let progress = Progress::unbounded();
         progress.reach(phase);
         progress
     }

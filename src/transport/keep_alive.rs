@@ -5,9 +5,10 @@
 //! send it mean it, and a request sent just as they close fails for nothing. Not here: `max`, after
 //! which servers say `Connection: close`.
 
-use http::HeaderMap;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, TRANSFER_ENCODING};
 use std::time::Duration;
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// Sent so much before its time is over, a request still arrives before the server closes.
 const MARGIN: Duration = Duration::from_secs(1);
@@ -22,7 +23,7 @@ pub(super) fn reusable_for(headers: &HeaderMap) -> Option<Duration> {
         return Some(Duration::ZERO);
     }
     headers
-        .get_all("keep-alive")
+        .get_all(KEEP_ALIVE)
         .into_iter()
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split([',', ';']))

@@ -30,6 +30,8 @@ mod known;
 mod line;
 mod lookup;
 mod meter;
+mod number_hash;
+mod origin;
 mod platform;
 mod proxy_url;
 #[cfg(feature = "testing")]

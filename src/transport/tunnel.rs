@@ -155,7 +155,7 @@ fn cannot_ask(words: Words) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::{Limit, Limits};
+    use crate::decide::Limit;
 
     /// A proxy by script: what it says in pieces of one size, and then the end of the stream.
     struct Script {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn talk(proxy: &str, place: &Place, says: &[u8], piece: usize) -> Came {
-        let progress = Progress::new(Limits::default(), false, Default::default());
+        let progress = Progress::unbounded();
         let mut line = Script { says: says.to_vec(), piece, heard: Vec::new() };
         let deadline = Deadline::new(None, Limit::Connect);
         let tunnel = Tunnel { line: &mut line, progress: &progress, deadline, max_head: 1000 };

@@ -86,10 +86,9 @@ impl Read for Upload<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::Limits;
 
     fn progress() -> Progress {
-        Progress::new(Limits::default(), false, Default::default())
+        Progress::unbounded()
     }
 
     /// Everything an upload hands out, in pieces of three, and how it ended.
