@@ -55,39 +55,65 @@ impl Cancel {
     }
 }
 
-/// A call that can be ended from outside for as long as this lives: until its answer is complete, or
-/// the reader of its body is dropped (ruling R21).
-#[derive(Debug)]
+/// A call that can be ended from outside for as long as a clone of this lives: until its answer is
+/// complete, or the reader of its body is dropped (ruling R21).
+#[derive(Debug, Clone)]
 pub(crate) struct Interruptible {
+    client: Arc<Interrupt>,
+    /// What ends this call alone; none where only the end of its client does.
+    own: Option<Arc<Own>>,
+}
+
+/// The interrupt of one call, on the lists of those that may end it.
+#[derive(Debug)]
+struct Own {
     call: Arc<Interrupt>,
     client: Arc<Interrupt>,
     cancel: Option<Cancel>,
 }
 
-impl Interruptible {
-    pub(crate) fn new(client: &Arc<Interrupt>, cancel: Option<&Cancel>) -> Self {
+impl Own {
+    fn new(client: &Arc<Interrupt>, cancel: Option<&Cancel>) -> Self {
         let call = Arc::new(Interrupt::new());
         for by in cancel.map(|cancel| &cancel.0).into_iter().chain([client]) {
             if !by.watch(&call) {
                 call.trigger();
             }
         }
-        Interruptible { call, client: client.clone(), cancel: cancel.cloned() }
+        Own { call, client: client.clone(), cancel: cancel.cloned() }
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        for by in self.cancel.iter().map(|cancel| &cancel.0).chain([&self.client]) {
+            by.forget(&self.call);
+        }
+    }
+}
+
+impl Interruptible {
+    /// A call of this client. `watched`: who watches it may end it.
+    pub(crate) fn new(client: &Arc<Interrupt>, cancel: Option<&Cancel>, watched: bool) -> Self {
+        let alone = cancel.is_some() || watched;
+        let own = alone.then(|| Arc::new(Own::new(client, cancel)));
+        Interruptible { client: client.clone(), own }
     }
 
     /// For the transport.
     pub(crate) fn interrupt(&self) -> &Arc<Interrupt> {
-        &self.call
+        self.own.as_ref().map_or(&self.client, |own| &own.call)
     }
 
     /// Nobody waits for the call any more.
     pub(crate) fn is_over(&self) -> bool {
-        self.call.is_triggered()
+        self.interrupt().is_triggered()
     }
 
     /// What such a call ends with.
     pub(crate) fn status(&self) -> Status {
-        let cancelled = self.cancel.as_ref().is_some_and(Cancel::is_triggered);
+        let cancel = self.own.as_ref().and_then(|own| own.cancel.as_ref());
+        let cancelled = cancel.is_some_and(Cancel::is_triggered);
         // By its handle, or by who watches it; both may have come before the client was shut down.
         if cancelled || !self.client.is_triggered() { Status::Cancelled } else { Status::ShutDown }
     }
@@ -95,7 +121,7 @@ impl Interruptible {
     /// Waits until the instant, or until the call is over; with a meter, in steps of its own.
     pub(crate) fn sleep_until(&self, instant: Instant, clock: &dyn Clock, meter: Option<&Meter>) {
         let alarm = Arc::new(Alarm::new());
-        let mut wanted = self.call.watch(&alarm);
+        let mut wanted = self.interrupt().watch(&alarm);
         while wanted {
             let due = meter.and_then(|meter| clock.now().checked_add(meter.due_in()));
             let step = due.map_or(instant, |due| due.min(instant));
@@ -106,14 +132,6 @@ impl Interruptible {
             // A clock that has not waited would not the next time either.
             wanted = step < instant && clock.now() >= step && !self.is_over();
         }
-        self.call.forget(&alarm);
-    }
-}
-
-impl Drop for Interruptible {
-    fn drop(&mut self) {
-        for by in self.cancel.iter().map(|cancel| &cancel.0).chain([&self.client]) {
-            by.forget(&self.call);
-        }
+        self.interrupt().forget(&alarm);
     }
 }

@@ -26,9 +26,8 @@ pub(super) struct Asking<'a> {
     /// Which way it takes; `None` is straight.
     pub(super) proxy: Option<&'a ProxyMember>,
     pub(super) method: &'a Method,
-    pub(super) url: &'a str,
-    /// The URL, as it may be shown.
-    pub(super) shown: String,
+    /// Without user info. What is shown of it to people ends before its query.
+    pub(super) url: String,
     pub(super) server_name: Option<&'a str>,
     pub(super) foreign: bool,
     pub(super) headers: &'a HeaderMap,
@@ -39,7 +38,7 @@ pub(super) struct Asking<'a> {
     pub(super) limits: Limits,
     pub(super) fresh: bool,
     /// Of an attempt the pool hears of.
-    pub(super) ticket: Option<Ticket>,
+    pub(super) ticket: Option<&'a Ticket>,
 }
 
 /// What came of it.
@@ -131,7 +130,7 @@ impl Run<'_> {
         let (mut report, answer) = self.client.transport.attempt(transport::Attempt {
             endpoint: asking.endpoint,
             method: asking.method,
-            url: asking.url,
+            url: &asking.url,
             server_name: asking.server_name,
             foreign: asking.foreign,
             proxy,
@@ -165,11 +164,11 @@ impl Run<'_> {
         let (bytes, body) = match self.streamed {
             true => {
                 let place = (self.told.call(), self.attempts.len() as u32 + 1);
-                let (ticket, until) = (asking.ticket, asking.limits.until);
+                let (ticket, until) = (asking.ticket.copied(), asking.limits.until);
                 let (call, body) = (self.interruptible.clone(), answer.body);
                 let max = self.settings.max_body;
                 let reader = BodyReader::new(self.client, call, place, ticket, until, max, body);
-                (Vec::new(), Some(reader))
+                (Vec::new(), Some(Box::new(reader)))
             }
             false => (answer.body.read_whole(self.settings.max_body, report)?, None),
         };
@@ -177,7 +176,7 @@ impl Run<'_> {
             status: answer.status,
             headers: answer.headers,
             body: bytes,
-            url: std::mem::take(&mut asking.shown),
+            url: without_query(std::mem::take(&mut asking.url)),
             endpoint: asking.label.clone(),
             elapsed: Duration::ZERO,
             attempts: Vec::new(),
@@ -197,5 +196,23 @@ impl Run<'_> {
         let date = answer.headers.get(DATE).and_then(text);
         let now = self.client.clock.unix_seconds();
         retry_after(lines.iter().map(String::as_str), date.as_deref(), now)
+    }
+}
+
+fn without_query(mut url: String) -> String {
+    let end = url.bytes().position(|byte| byte == b'?').unwrap_or(url.len());
+    url.truncate(end);
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_query;
+
+    #[test]
+    fn what_people_see_has_no_query() {
+        let shown = |url: &str| without_query(url.to_owned());
+        assert_eq!(shown("https://b.example/x?token=1?2"), "https://b.example/x");
+        assert_eq!(shown("https://b.example/"), "https://b.example/");
     }
 }

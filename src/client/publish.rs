@@ -39,27 +39,31 @@ impl<'a> Publisher<'a> {
     }
 
     pub(crate) fn attempt_started(&self, label: &str, proxy: Option<&str>) {
-        self.tell(Event { endpoint: Some(label), proxy, ..self.event(EventKind::AttemptStarted) });
+        self.tell_if_observed(EventKind::AttemptStarted, |event| Event {
+            endpoint: Some(label),
+            proxy,
+            ..event
+        });
     }
 
     pub(crate) fn attempt_ended(&self, attempt: &Attempt) {
-        self.tell(Event {
+        self.tell_if_observed(EventKind::AttemptEnded, |event| Event {
             endpoint: Some(attempt.endpoint()),
             proxy: attempt.proxy(),
             attempt: Some(attempt),
             reason: attempt.reason(),
             phase: attempt.phase(),
-            ..self.event(EventKind::AttemptEnded)
+            ..event
         });
     }
 
     pub(crate) fn call_ended(&self, last: Option<&Attempt>, elapsed: Duration) {
-        self.tell(Event {
+        self.tell_if_observed(EventKind::CallEnded, |event| Event {
             endpoint: last.map(Attempt::endpoint),
             proxy: last.and_then(Attempt::proxy),
             attempt: last,
             wait: elapsed,
-            ..self.event(EventKind::CallEnded)
+            ..event
         });
     }
 
@@ -129,6 +133,13 @@ impl<'a> Publisher<'a> {
 
     fn event(&self, kind: EventKind) -> Event<'static> {
         Event::new(kind, self.call)
+    }
+
+    /// Tells what is the same in every call; where nobody listens it is not even put together.
+    fn tell_if_observed<'e>(&self, kind: EventKind, complete: impl FnOnce(Event<'e>) -> Event<'e>) {
+        if self.client.callbacks.observed() {
+            self.tell(complete(Event::new(kind, self.call)));
+        }
     }
 
     fn tell(&self, event: Event<'_>) {

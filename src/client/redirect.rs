@@ -172,7 +172,6 @@ impl Run<'_> {
         let secrets = hop.secrets;
         let member = hop.at.as_ref().map(|(_, member)| member.clone());
         let server_name = member.as_ref().and_then(|member| member.server_name.as_deref());
-        let shown = shown(&hop.url);
         let repeatable = self.settings.resend.permits(method.as_str());
         asked.push(hop);
         let mut next = self.decide(|pool, now, chance, events| {
@@ -197,8 +196,7 @@ impl Run<'_> {
                 label: &label,
                 proxy: proxy.as_deref(),
                 method: &method,
-                url: &url,
-                shown: shown.clone(),
+                url: url.clone(),
                 server_name,
                 foreign: !secrets,
                 headers: &headers,
@@ -341,13 +339,6 @@ fn shown_origin(url: &Url) -> String {
     }
 }
 
-/// A URL for people, without its query.
-fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -434,7 +425,6 @@ mod tests {
     #[test]
     fn what_people_see_has_no_query() {
         let url = Url::parse("https://b.example/x?token=1").unwrap();
-        assert_eq!(shown(&url), "https://b.example/x");
         assert_eq!(shown_origin(&url), "https://b.example");
         assert_eq!(shown_origin(&Url::parse("mailto:geheim@b").unwrap()), "mailto:");
     }

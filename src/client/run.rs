@@ -44,7 +44,7 @@ pub(crate) fn run(
 /// Makes one call up to the head of its answer (ruling R21).
 pub(crate) fn stream(client: &Arc<Shared>, request: &mut Request) -> Result<Stream> {
     match call(client, request, None, true)? {
-        Answered { response, body: Some(body) } => Ok(Stream::new(response, body)),
+        Answered { response, body: Some(body) } => Ok(Stream::new(response, *body)),
         Answered { body: None, .. } => {
             Err(Error::new(Status::Internal, "an answer without a body"))
         }
@@ -73,7 +73,8 @@ fn call(
         Cow::Borrowed(_) if request.headers.is_empty() => Cow::Borrowed(&client.usual_headers),
         _ => Cow::Owned(CallHeaders::new(&client.headers, &settings, &request.headers)),
     };
-    let interruptible = Interruptible::new(&client.shutdown, request.cancel.as_ref());
+    let watched = request.progress.is_some();
+    let interruptible = Interruptible::new(&client.shutdown, request.cancel.as_ref(), watched);
     let watcher = |progress: &Progress| progress.watcher(&client.clock, interruptible.interrupt());
     let watcher = request.progress.as_ref().map(watcher);
     let mut run = Run {
@@ -82,7 +83,7 @@ fn call(
         headers,
         streamed,
         told: Publisher::new(client),
-        interruptible: Arc::new(interruptible),
+        interruptible,
         watcher,
         meter: None,
         started: now,
@@ -222,7 +223,7 @@ pub(super) struct Run<'a> {
     /// It ends at the head of its answer.
     pub(super) streamed: bool,
     pub(super) told: Publisher<'a>,
-    pub(super) interruptible: Arc<Interruptible>,
+    pub(super) interruptible: Interruptible,
     /// Who watches it.
     pub(super) watcher: Option<Arc<Watcher>>,
     /// Of the attempt that began last, if anybody watches.
@@ -297,8 +298,7 @@ impl Run<'_> {
             label: &member.label,
             proxy: proxy.as_deref(),
             method: &request.method.clone(),
-            url: &member.base.join(&request.target),
-            shown: member.base.join_redacted(&request.target),
+            url: member.base.join(&request.target),
             server_name: member.server_name.as_deref(),
             foreign: false,
             headers: &self.headers_at(member, request),
@@ -306,7 +306,7 @@ impl Run<'_> {
             body: true,
             limits: ticket.limits(),
             fresh: ticket.fresh,
-            ticket: Some(ticket),
+            ticket: Some(&ticket),
         };
         let mut exchange = self.exchange(
             asking,
@@ -329,7 +329,8 @@ impl Run<'_> {
                 let proxy = ticket.proxy().filter(|_| outcome.blame == Blame::Proxy);
                 exchange.attempt.wait(state.pool.advice(proxy.unwrap_or(ticket.endpoint), ended));
             }
-            listed = state.members.contains_key(&ticket.endpoint);
+            // The lists and the pool change together.
+            listed = state.pool.place(ticket.endpoint).is_some();
             proxy_listed = ticket.proxy().is_none_or(|id| state.proxies.contains_key(&id));
         });
         // Taken out of the list meanwhile, and perhaps forgotten before this attempt began.
@@ -352,13 +353,13 @@ impl Run<'_> {
         headers
     }
 
-    fn end(mut self, end: End) -> Result<Answered> {
+    fn end(&mut self, end: End) -> Result<Answered> {
         let elapsed = self.client.clock.now().saturating_duration_since(self.started);
         self.told.call_ended(self.attempts.last(), elapsed);
         let attempts = std::mem::take(&mut self.attempts);
-        let failure = match (end, self.answer) {
-            (End::Answer | End::Rejected, Some(answer)) => {
-                let answer = answer.after(elapsed, attempts);
+        let failure = match (end, self.answer.take()) {
+            (End::Answer | End::Rejected, Some(mut answer)) => {
+                answer.complete(elapsed, attempts);
                 let turned_down = end == End::Rejected
                     || (self.settings.require_success && !answer.response.is_success())
                     || self.settings.error_statuses.contains(answer.response.status());

@@ -27,18 +27,19 @@ use std::time::{Duration, Instant};
 pub(crate) struct Answered {
     /// Complete, or in a stream all but the body.
     pub(crate) response: Response,
-    /// In a stream the body.
-    pub(crate) body: Option<BodyReader>,
+    /// In a stream the body. Boxed, so that a complete answer is not the larger for it.
+    pub(crate) body: Option<Box<BodyReader>>,
 }
 
 impl Answered {
-    /// The answer after the whole call.
-    pub(crate) fn after(mut self, elapsed: Duration, attempts: Vec<Attempt>) -> Self {
+    /// Completes it after the whole call.
+    pub(crate) fn complete(&mut self, elapsed: Duration, attempts: Vec<Attempt>) {
         if let Some(body) = &mut self.body {
             let mine = body.place.1;
             body.attempts = attempts.iter().take_while(|a| a.number() <= mine).cloned().collect();
         }
-        Answered { response: Response { elapsed, attempts, ..self.response }, ..self }
+        self.response.elapsed = elapsed;
+        self.response.attempts = attempts;
     }
 
     /// The error it is where it is turned down, with the beginning of its body.
@@ -188,7 +189,7 @@ pub struct BodyReader {
     /// Whom to tell of a body that breaks off, as long as it lives.
     client: Weak<Shared>,
     /// Ends a read when nobody wants it any more (ruling R21).
-    call: Arc<Interruptible>,
+    call: Interruptible,
     /// None of a hop, which the pool hears nothing of.
     ticket: Option<Ticket>,
     /// When the attempt would have been over, were it not for the body.
@@ -208,7 +209,7 @@ pub struct BodyReader {
 impl BodyReader {
     pub(crate) fn new(
         client: &Arc<Shared>,
-        call: Arc<Interruptible>,
+        call: Interruptible,
         place: (u64, u32),
         ticket: Option<Ticket>,
         until: Option<Instant>,

@@ -574,6 +574,10 @@ impl<'a> Call<'a> {
         // A replay shares the attempt it repeats.
         let replay = ticket.fresh && !planted!(ReplayCounts);
         self.made += u32::from(!replay);
+        if outcome.then == Then::Deliver {
+            // The call ends here, and nothing is picked any more.
+            return;
+        }
         let known = self.tried.iter().position(|tried| tried.endpoint.id == ticket.endpoint);
         let mut tried = match (known, pool.place(ticket.endpoint)) {
             (Some(known), _) => self.tried.remove(known),
