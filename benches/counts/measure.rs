@@ -40,6 +40,12 @@ pub fn ready() -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a skip is a failure.
+#[allow(clippy::disallowed_methods, reason = "a switch of the bench, never read by the library")]
+pub fn all_required() -> bool {
+    std::env::var("ANYHOST_REQUIRE_ALL").is_ok_and(|value| value == "1")
+}
+
 /// What the counts depend on beside the code.
 pub fn toolchain() -> String {
     let version = |program: &str, option: &str| {

@@ -127,7 +127,7 @@ impl Table {
             return ExitCode::SUCCESS;
         }
         if old.toolchain != self.toolchain {
-            println!("not held against it: the table is of another toolchain");
+            println!("SKIPPED the comparison: the table is of another toolchain");
             println!("  table: {}\n  here:  {}", old.toolchain, self.toolchain);
             return ExitCode::SUCCESS;
         }
