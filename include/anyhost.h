@@ -1865,8 +1865,8 @@ int32_t anyhost_snapshot_json(const anyhost_snapshot *snapshot,
                               size_t *out_needed);
 
 /**
- * The snapshot as a table for a person: a line of headings, then one for each member with its state and
- * for how long, weight, attempts, how long it will be left alone, and why.
+ * The snapshot as a table for a person: a line of headings, then one for each member with its state, for
+ * how long it has been eligible or has not, weight, attempts, how long it will be left alone, and why.
  *
  * Each line ends with a line feed. Its form may change from version to version: programs read the getters or
  * anyhost_snapshot_json.

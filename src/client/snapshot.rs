@@ -82,6 +82,7 @@ pub struct Member {
     in_flight: u32,
     cooling: Duration,
     since: Duration,
+    out_for: Duration,
     attempts: u64,
     successes: u64,
     failures: u64,
@@ -187,6 +188,11 @@ impl Member {
     /// How long it has been in this state.
     pub fn since(&self) -> Duration {
         self.since
+    }
+
+    /// How long it has not been eligible, probes that failed meanwhile included; zero where it is.
+    pub fn out_for(&self) -> Duration {
+        self.out_for
     }
 
     /// Attempts ended.
@@ -299,6 +305,10 @@ impl Member {
             in_flight: member.in_flight,
             cooling: wait,
             since: ago(record.since),
+            out_for: match record.state {
+                State::Eligible => Duration::ZERO,
+                _ => ago(record.eligible),
+            },
             attempts: record.attempts,
             successes: record.successes,
             failures: record.failures,

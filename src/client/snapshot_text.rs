@@ -10,7 +10,8 @@ const HEADINGS: [&str; 9] =
 
 /// A table, a line for each member, as wide as its longest texts; it ends with a line feed.
 ///
-/// `for` is how long it has been in its state, `wait` how long it will be left alone.
+/// `for` is how long it has been eligible, or has not: failed probes do not begin it anew. `wait` is how long it
+/// will be left alone.
 ///
 /// ```text
 /// member             state     for          weight     attempts  failed  running  wait   why
@@ -50,7 +51,10 @@ fn row(member: &Member) -> [String; 9] {
             Kind::Proxy => format!("proxy {}", member.label()),
         },
         member.state().name().to_owned(),
-        short(member.since()),
+        short(match member.state() {
+            State::Eligible => member.since(),
+            _ => member.out_for(),
+        }),
         format!("{}/{}", member.weight(), member.max_weight()),
         member.attempts().to_string(),
         member.failures().to_string(),

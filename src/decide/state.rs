@@ -60,6 +60,8 @@ pub struct Record {
     pub state: State,
     /// Since when.
     pub since: Instant,
+    /// When it was eligible last, or is: probes that fail leave it as it is.
+    pub eligible: Instant,
     /// Why it is in this state; of an eligible one, why the last attempt failed.
     pub reason: Reason,
     /// How far that attempt had got.
@@ -88,6 +90,7 @@ impl Record {
         Record {
             state: State::Eligible,
             since: now,
+            eligible: now,
             reason: Reason::None,
             phase: Phase::None,
             detail: String::new(),
@@ -116,6 +119,9 @@ impl Record {
         }
         let (reason, phase) = (self.reason, self.phase);
         self.transitions.push_back(Transition { at: now, from, to, reason, phase });
+        if from == State::Eligible {
+            self.eligible = now;
+        }
         self.state = to;
         self.since = now;
         Some(from)
