@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --example quickstart | cargo run --example picture -- src/manual/quickstart.svg
-//! cargo run --example watch | cargo run --example picture -- src/manual/watch.svg 36 17
+//! cargo run --example watch | cargo run --example picture -- src/manual/watch.svg 27 16
 //! ```
 //!
 //! After the file come the first line to be shown, from 1, and how many.
