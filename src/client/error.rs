@@ -37,6 +37,8 @@ struct Inner {
     message: String,
     attempts: Vec<Attempt>,
     refused: Vec<Refusal>,
+    /// How long nobody may be tried.
+    wait: Option<Duration>,
     answer: Option<Response>,
 }
 
@@ -78,6 +80,7 @@ impl Error {
             message: message.into(),
             attempts: Vec::new(),
             refused: Vec::new(),
+            wait: None,
             answer: None,
         }))
     }
@@ -134,7 +137,11 @@ impl Error {
     }
 
     /// The error of a call that found nobody to try.
-    pub(crate) fn no_endpoint(refused: Vec<Refusal>, attempts: Vec<Attempt>) -> Self {
+    pub(crate) fn no_endpoint(
+        refused: Vec<Refusal>,
+        wait: Option<Duration>,
+        attempts: Vec<Attempt>,
+    ) -> Self {
         let mut error = Error::of_call(Status::NoEndpoint, attempts);
         let mut text = Status::NoEndpoint.text().to_owned();
         for (i, refusal) in refused.iter().enumerate() {
@@ -149,7 +156,7 @@ impl Error {
         }
         text.push_str(delivery_words(error.attempts()));
         error.0.message = text;
-        error.0.refused = refused;
+        (error.0.refused, error.0.wait) = (refused, wait);
         error
     }
 
@@ -205,11 +212,11 @@ impl Error {
         self.last().map_or(0, Attempt::os_error)
     }
 
-    /// How long to wait before another call: the shortest wait of those that may not be tried now,
-    /// or else the longer of what the last answer asked and what its endpoint's circuit advises.
+    /// How long to wait before another call: of [`Status::NoEndpoint`] until an endpoint may be tried, and
+    /// where there are proxies one of them too; else the longer of what the last answer asked and what its
+    /// endpoint's circuit advises.
     pub fn retry_after(&self) -> Option<Duration> {
-        let shortest = self.0.refused.iter().map(|refusal| refusal.wait).filter(|w| !w.is_zero());
-        shortest.min().or_else(|| self.last().and_then(Attempt::retry_after))
+        self.0.wait.or_else(|| self.last().and_then(Attempt::retry_after))
     }
 
     /// Of [`Status::NoEndpoint`]: why each endpoint and each proxy that may not be tried now may not be.

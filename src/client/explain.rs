@@ -222,7 +222,8 @@ mod tests {
             wait: Duration::from_millis(1500),
         };
         assert_eq!(
-            Error::no_endpoint(vec![refusal], Vec::new()).explain(),
+            Error::no_endpoint(vec![refusal], Some(Duration::from_millis(1500)), Vec::new())
+                .explain(),
             "NO_ENDPOINT: no endpoint may be tried now\n\
              not tried:\n  https://a.example is cooling: refused, 1500 ms left\n\
              certain: no server received the request\n\

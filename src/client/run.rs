@@ -376,8 +376,8 @@ impl Run<'_> {
             (End::Error(failure), _) => failure,
         };
         if failure == Failure::NoEndpoint {
-            let refusals = refusals(self.client);
-            return Err(Error::no_endpoint(refusals, attempts));
+            let (refused, wait) = refusals(self.client);
+            return Err(Error::no_endpoint(refused, wait, attempts));
         }
         let status = match failure {
             Failure::Cancelled => self.interruptible.status(),

@@ -241,7 +241,7 @@ pub(crate) fn snapshot(client: &Shared) -> Snapshot {
     let mut events = Vec::new();
     let members = {
         let state = &mut *client.state.lock();
-        state.pool.turn(now, &mut events);
+        let now = state.pool.turn(now, &mut events);
         let members = state.pool.members().iter().enumerate().filter_map(|(place, member)| {
             let seen = state.members.get(&member.endpoint.id)?;
             let wait = state.pool.wait(place, now);
@@ -272,9 +272,10 @@ pub(crate) fn snapshot(client: &Shared) -> Snapshot {
     Snapshot { members }
 }
 
-/// Why nobody may be tried now.
-pub(crate) fn refusals(client: &Shared) -> Vec<Refusal> {
+/// Why nobody may be tried now, and how long that will be.
+pub(crate) fn refusals(client: &Shared) -> (Vec<Refusal>, Option<Duration>) {
     let members = snapshot(client).members;
+    let wait = soonest(&members);
     let refusal = |member: Member| Refusal {
         kind: member.kind,
         label: member.label,
@@ -282,7 +283,19 @@ pub(crate) fn refusals(client: &Shared) -> Vec<Refusal> {
         reason: member.reason,
         wait: member.cooling,
     };
-    members.into_iter().filter(|member| member.state != State::Eligible).map(refusal).collect()
+    let refused = members.into_iter().filter(|member| member.state != State::Eligible);
+    (refused.map(refusal).collect(), wait)
+}
+
+/// How long it is until a call finds an endpoint, and where there are proxies one of them too; `None` where
+/// that takes more than time.
+fn soonest(members: &[Member]) -> Option<Duration> {
+    let of = |kind| members.iter().filter(move |member| member.kind == kind);
+    let kinds = [Kind::Endpoint, Kind::Proxy].into_iter().filter(|kind| of(*kind).next().is_some());
+    let waits = kinds.map(|kind| {
+        of(kind).filter(|member| member.state != State::Disabled).map(|member| member.cooling).min()
+    });
+    waits.collect::<Option<Vec<_>>>()?.into_iter().max().filter(|wait| !wait.is_zero())
 }
 
 impl Member {
@@ -330,5 +343,42 @@ impl Member {
                 })
                 .collect(),
         }
+    }
+}
+
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use crate::testing::{Reply, ScriptedTransport};
+    use crate::{Client, Status};
+    use std::time::Duration;
+
+    /// An endpoint that cools and a proxy that does not, is out, or waits for its probe.
+    #[test]
+    fn a_call_that_finds_nobody_waits_for_an_endpoint_and_a_way() {
+        let a = "http://a.example";
+        let network =
+            ScriptedTransport::new().on(a, [Reply::status(503).header("Retry-After", "30")]);
+        let client = Client::builder()
+            .base_urls(a)
+            .proxies("http://p.example:3128")
+            .set("breaker", "on")
+            .set("breaker_base_delay", "1s")
+            .set("when_none_eligible", "fail_fast")
+            .transport(network.clone())
+            .clock(network.clock())
+            .build()
+            .unwrap();
+        let _ = client.get("/").send();
+        let wait = || {
+            let error = client.get("/").send().unwrap_err();
+            assert_eq!(error.status(), Status::NoEndpoint, "{error}");
+            error.retry_after()
+        };
+        network.clock().advance(Duration::from_secs(10));
+        assert_eq!(wait(), Some(Duration::from_secs(20)));
+        client.disable("http://p.example:3128", "for a test").unwrap();
+        assert_eq!(wait(), None, "an operator has to help first");
+        client.enable("http://p.example:3128").unwrap();
+        assert_eq!(wait(), Some(Duration::from_secs(20)));
     }
 }

@@ -226,7 +226,7 @@ impl<'a> Call<'a> {
         {
             return self.end(pool, Failure::Deadline, now, events);
         }
-        pool.turn(now, events);
+        let now = pool.turn(now, events);
         if let Some(ticket) = self.reroute(pool, now, chance, events) {
             return Step::Attempt(ticket);
         }
@@ -374,7 +374,7 @@ impl<'a> Call<'a> {
         let outcome = &outcome.at_endpoint();
         self.measure(pool, &ticket, report, outcome, now);
         pool.record(ticket.endpoint, ticket.circuit, report, outcome, now, chance, events);
-        pool.turn(now, events);
+        let now = pool.turn(now, events);
         if report.ending == Ending::Answered {
             let rejected = outcome.reason == Reason::Predicate;
             self.answer = Some(if rejected { End::Rejected } else { End::Answer });

@@ -111,6 +111,8 @@ pub struct Pool {
     probes: BTreeSet<(u32, usize)>,
     /// When whose state changes by itself.
     due: BTreeSet<(Instant, usize)>,
+    /// The latest instant of which the lists tell.
+    latest: Instant,
     /// Members that could be picked at all.
     candidates: usize,
     /// Members with a probe under way.
@@ -143,6 +145,7 @@ impl Pool {
             behind: WeightedDraw::new(),
             probes: BTreeSet::new(),
             due: BTreeSet::new(),
+            latest: now,
             candidates: 0,
             probing: 0,
             at_minimum: 0,

@@ -534,3 +534,16 @@ fn the_second_of_two_good_answers_is_an_ordinary_one() {
     desk.settle(&mut probe, tickets.0, &answered(200));
     assert_eq!(desk.weight(A), 1000);
 }
+
+/// Calls look at the clock before it is their turn at the pool, and meet there what later ones have left:
+/// here the end of a wait, which by the late one's own clock would let nobody in.
+#[test]
+fn a_call_that_comes_late_goes_on_at_the_instant_of_the_pool() {
+    let mut desk = Desk::new(breaker(1, secs(30)), &[(A, 0, 1000, "a")]);
+    assert_eq!(desk.get(|_| refused()), [A]);
+    desk.at(secs(30));
+    let mut late = desk.call(true, true);
+    desk.now -= ms(1);
+    let ticket = desk.ticket(&mut late);
+    assert_eq!((ticket.endpoint.0, ticket.is_probe()), (A, true));
+}

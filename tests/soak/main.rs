@@ -292,6 +292,8 @@ fn the_accounts_agree_and_nothing_grows() {
     assert_eq!(attempts_ended.load(SeqCst), found.attempts, "every attempt is told and listed");
     assert_eq!(read, found.sent, "attempts sent are requests read");
     assert!(found.proxied * 10 > found.attempts, "the proxies are in use");
+    // No breaker keeps an endpoint away, and the direct way is always open.
+    assert_eq!(found.errors.get(Status::NoEndpoint.name()), None, "somebody could be tried");
     assert_eq!(soak.counted.writes_carried_out_twice(), 0, "no write twice");
     for member in soak.client.snapshot().members() {
         assert_eq!(member.in_flight(), 0, "{member:?}");

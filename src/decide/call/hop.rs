@@ -58,7 +58,7 @@ impl Call<'_> {
         if self.plan.deadline.is_some_and(|deadline| now >= deadline) {
             return ended(Failure::Deadline);
         }
-        pool.turn(now, events);
+        let now = pool.turn(now, events);
         let route = self.route_to(pool, to, reach, now, chance[0]);
         let Some(route) = route else { return ended(Failure::NoEndpoint) };
         let Some(via) = self.take(pool, route, now, chance[1], events) else {

@@ -286,7 +286,7 @@ impl Call<'_> {
         now: Instant,
         events: &mut Vec<Event>,
     ) {
-        pool.turn(now, events);
+        let now = pool.turn(now, events);
         let alone = self.plan.only.is_some() || self.plan.through.is_some();
         let place = pool.place(ticket.endpoint).filter(|_| !alone);
         let again = outcome.then == Then::MoveOn

@@ -16,7 +16,14 @@ use std::time::Instant;
 
 impl Pool {
     /// Catches up with the time: waits that are over, probes that are lost, a hold that has ended.
-    pub fn turn(&mut self, now: Instant, events: &mut Vec<Event>) {
+    ///
+    /// Returns the instant that the lists tell of: `now`, or a later one, to go on with. Calls look at the
+    /// clock before it is their turn here, so that one may come with an earlier instant than the one before
+    /// it. Who may be picked at the later one could still be waiting at the earlier, and let nobody in.
+    pub fn turn(&mut self, now: Instant, events: &mut Vec<Event>) -> Instant {
+        let ways = self.proxies.as_ref().map_or(now, |proxies| proxies.latest);
+        let now = now.max(self.latest).max(ways);
+        self.latest = now;
         self.hold.expire(now, events);
         if let Some(proxies) = &mut self.proxies {
             proxies.turn(now, events);
@@ -29,6 +36,7 @@ impl Pool {
             self.refresh(place, now, events);
         }
         self.eligible.settle();
+        now
     }
 
     /// Those that may be picked, as of the last [`turn`](Pool::turn).
@@ -80,6 +88,7 @@ impl Pool {
 
     /// Brings the state of a member up to date, and with it the lists that picks read.
     pub(super) fn refresh(&mut self, place: usize, now: Instant, events: &mut Vec<Event>) {
+        self.latest = self.latest.max(now);
         let member = &mut self.members[place];
         let circuit = self.origins[member.origin].circuit.state(now);
         let state = member.state(circuit, now);
