@@ -35,10 +35,17 @@ fn at(block: &str, first: &Refusing, second: &Server) -> String {
 }
 
 /// A Python program that finds the package and the library. The files beside it stay as they are.
-fn python(file: &Path, arguments: &[&str]) -> Command {
+/// Python with the package of the tree, and what is installed for tests alone.
+fn bare_python() -> Command {
     let mut command = Command::new("python3");
-    command.arg("-B").arg(file).args(arguments);
-    command.env("PYTHONPATH", root().join("packaging/python/src"));
+    let folders = [root().join("packaging/python/src"), root().join("target/tqdm")];
+    command.arg("-B").env("PYTHONPATH", std::env::join_paths(folders).expect("no colon in it"));
+    command
+}
+
+fn python(file: &Path, arguments: &[&str]) -> Command {
+    let mut command = bare_python();
+    command.arg(file).args(arguments);
     command.env("ANYHOST_LIBRARY", library_folder().join("libanyhost.so"));
     command
 }
@@ -221,7 +228,7 @@ fn the_downloads_have_a_bar_and_notice_half_a_body() {
     if !installed("download.py", "python3") {
         return;
     }
-    let tqdm = Command::new("python3").args(["-c", "import tqdm"]).output();
+    let tqdm = bare_python().args(["-c", "import tqdm"]).output();
     if !tqdm.is_ok_and(|it| it.status.success()) {
         return skip("download.py", "tqdm is not installed");
     }
