@@ -3,6 +3,7 @@
 use super::attempt::Attempt;
 use super::response::Response;
 use super::status::Status;
+use super::wait::whole_ms;
 use crate::decide::{Delivery, Kind, Phase, Reason, Refused, State};
 use std::fmt;
 use std::time::Duration;
@@ -150,7 +151,7 @@ impl Error {
             text.push_str(if *kind == Kind::Proxy { "proxy " } else { "" });
             text.push_str(&format!("{label} is {} ({}", state.name(), reason.words()));
             if !wait.is_zero() {
-                text.push_str(&format!(", {} ms left", wait.as_millis()));
+                text.push_str(&format!(", {} ms left", whole_ms(*wait)));
             }
             text.push(')');
         }

@@ -1,6 +1,7 @@
 //! What a client tells its observer.
 
 use super::attempt::Attempt;
+use super::wait::whole_ms;
 use crate::decide::{Phase, Reason, State};
 use std::fmt;
 use std::time::Duration;
@@ -209,7 +210,7 @@ impl fmt::Display for Event<'_> {
                 write!(f, "call {} {}: {attempt}", self.call, self.kind.name())
             }
             (EventKind::Waiting, _) => {
-                write!(f, "call {} waits for {} ms", self.call, self.wait.as_millis())
+                write!(f, "call {} waits for {} ms", self.call, whole_ms(self.wait))
             }
             (EventKind::HoldSet, _) => {
                 write!(f, "{endpoint} is preferred for {} s", self.wait.as_secs())

@@ -3,6 +3,7 @@
 use super::attempt::Attempt;
 use super::error::{Error, Refusal};
 use super::status::Status;
+use super::wait::whole_ms;
 use crate::decide::{Delivery, Kind, Phase, Reason};
 use std::fmt::Write;
 
@@ -56,7 +57,7 @@ impl Error {
             let kind = if *kind == Kind::Proxy { "proxy " } else { "" };
             write!(out, "  {kind}{label} is {}: {}", state.name(), reason.words())?;
             if !wait.is_zero() {
-                write!(out, ", {} ms left", wait.as_millis())?;
+                write!(out, ", {} ms left", whole_ms(*wait))?;
             }
             writeln!(out)?;
         }
@@ -72,7 +73,7 @@ impl Error {
     }
 
     fn advice(&self) -> String {
-        let wait = self.retry_after().map(|wait| format!("in {} ms", wait.as_millis()));
+        let wait = self.retry_after().map(|wait| format!("in {} ms", whole_ms(wait)));
         match self.status() {
             Status::NoEndpoint => match wait {
                 Some(wait) => format!(
@@ -147,7 +148,7 @@ fn write_attempt(out: &mut String, attempt: &Attempt) -> std::fmt::Result {
         notes.push("to where a redirect leads".to_owned());
     }
     if let Some(wait) = attempt.retry_after() {
-        notes.push(format!("not to be asked again for {} ms", wait.as_millis()));
+        notes.push(format!("not to be asked again for {} ms", whole_ms(wait)));
     }
     if !notes.is_empty() {
         writeln!(out, "     {}", notes.join(", "))?;

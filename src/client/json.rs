@@ -8,7 +8,7 @@ mod writer;
 use super::attempt::Attempt;
 use super::error::{Error, Refusal};
 use super::snapshot::{Member, Snapshot, Transition};
-use std::time::Duration;
+use super::wait::whole_ms;
 use writer::Object;
 
 impl Snapshot {
@@ -47,7 +47,7 @@ impl Error {
             object.text("delivery", self.delivery().name());
             object.plain("http_status", self.http_status().unwrap_or(0));
             object.plain("os_error", self.os_error());
-            object.plain("retry_after_ms", wait_ms(self.retry_after()));
+            object.plain("retry_after_ms", whole_ms(self.retry_after().unwrap_or_default()));
             object.list("attempts", self.attempts(), attempt);
             object.list("refused", self.refused(), refusal);
         })
@@ -73,7 +73,7 @@ fn member(object: &mut Object<'_>, member: &Member) {
     object.plain("max_weight", member.max_weight());
     object.plain("failures_in_a_row", member.failures_in_a_row());
     object.plain("in_flight", member.in_flight());
-    object.plain("cooling_ms", wait_ms(Some(member.cooling())));
+    object.plain("cooling_ms", whole_ms(member.cooling()));
     object.plain("since_ms", member.since().as_millis());
     object.plain("attempts", member.attempts());
     object.plain("successes", member.successes());
@@ -88,7 +88,7 @@ fn member(object: &mut Object<'_>, member: &Member) {
 }
 
 fn transition(object: &mut Object<'_>, it: &Transition) {
-    object.plain("ago_ms", wait_ms(Some(it.ago)));
+    object.plain("ago_ms", whole_ms(it.ago));
     object.text("from", it.from.name());
     object.text("to", it.to.name());
     object.text("reason", it.reason.name());
@@ -107,7 +107,7 @@ fn attempt(object: &mut Object<'_>, attempt: &Attempt) {
     object.plain("is_replay", attempt.is_replay());
     object.plain("is_hop", attempt.is_hop());
     object.plain("os_error", attempt.os_error());
-    object.plain("retry_after_ms", wait_ms(attempt.retry_after()));
+    object.plain("retry_after_ms", whole_ms(attempt.retry_after().unwrap_or_default()));
     object.plain("started_us", attempt.started().as_micros());
     object.plain("elapsed_us", attempt.elapsed().as_micros());
     object.plain("bytes_sent", attempt.bytes_sent());
@@ -119,10 +119,5 @@ fn refusal(object: &mut Object<'_>, refusal: &Refusal) {
     object.text(refusal.kind.name(), &refusal.label);
     object.text("state", refusal.state.name());
     object.text("reason", refusal.reason.name());
-    object.plain("wait_ms", wait_ms(Some(refusal.wait)));
-}
-
-/// 0 where there is no wait, and never 0 where there is one.
-fn wait_ms(wait: Option<Duration>) -> u128 {
-    wait.unwrap_or_default().as_nanos().div_ceil(1_000_000)
+    object.plain("wait_ms", whole_ms(refusal.wait));
 }

@@ -44,6 +44,7 @@ mod snapshot_text;
 mod status;
 mod stream;
 mod update;
+mod wait;
 
 pub use attempt::Attempt;
 pub use base_url::split_base_urls;
@@ -63,6 +64,8 @@ pub use settings::{Selection, TlsRoots};
 pub use snapshot::{Member, Snapshot, Transition};
 pub use status::Status;
 pub use stream::{BodyReader, Stream};
+#[cfg(feature = "capi")]
+pub(crate) use wait::whole_ms;
 
 use crate::decide::{self, EndpointId};
 use publish::Publisher;

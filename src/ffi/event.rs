@@ -153,7 +153,7 @@ impl anyhost_event {
         let view = Tagged::new::<anyhost_event>(View {
             kind: event.kind().code(),
             call_id: event.call_id(),
-            wait_ms: u64::try_from(event.wait().as_millis()).unwrap_or(u64::MAX),
+            wait_ms: super::millis(Some(event.wait())),
             reason: event.reason(),
             phase: event.phase(),
             old_state: event.old_state().map_or(-1, State::code),

@@ -132,8 +132,7 @@ fn micros(duration: Duration) -> u64 {
 
 /// A wait as C gets it: 0 where there is none, and never 0 where there is one.
 fn millis(wait: Option<Duration>) -> u64 {
-    let millis = |wait: Duration| wait.as_nanos().div_ceil(1_000_000);
-    wait.map_or(0, |wait| u64::try_from(millis(wait)).unwrap_or(u64::MAX))
+    wait.map_or(0, crate::client::whole_ms)
 }
 
 /// Where a result goes: written in every case, with nothing until there is something.
