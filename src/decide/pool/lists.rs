@@ -21,13 +21,12 @@ impl Pool {
     /// clock before it is their turn here, so that one may come with an earlier instant than the one before
     /// it. Who may be picked at the later one could still be waiting at the earlier, and let nobody in.
     pub fn turn(&mut self, now: Instant, events: &mut Vec<Event>) -> Instant {
-        let ways = self.proxies.as_ref().map_or(now, |proxies| proxies.latest);
-        let now = now.max(self.latest).max(ways);
+        let mut now = now.max(self.latest);
+        if let Some(proxies) = &mut self.proxies {
+            now = proxies.turn(now, events);
+        }
         self.latest = now;
         self.hold.expire(now, events);
-        if let Some(proxies) = &mut self.proxies {
-            proxies.turn(now, events);
-        }
         while let Some(&(at, place)) = self.due.first() {
             if now < at {
                 break;
