@@ -91,12 +91,24 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`Status::Url`] for an entry that is no base URL.
+    /// [`Status::Url`] for an entry that is no base URL; see [`Endpoint::new`].
     pub fn base_urls(self, list: &str) -> Self {
         self.with(|builder| builder.add_base_urls(list))
     }
 
-    /// Adds an endpoint.
+    /// Adds an endpoint, behind those added before: [`base_urls`](ClientBuilder::base_urls) for one that has
+    /// more than a URL.
+    ///
+    /// ```
+    /// use anyhost::{Client, Endpoint};
+    ///
+    /// let client = Client::builder()
+    ///     .base_urls("https://a.example")
+    ///     .endpoint(Endpoint::new("https://b.example")?.label("spare"))
+    ///     .build()?;
+    /// assert_eq!(client.snapshot().members()[1].label(), "spare");
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn endpoint(mut self, endpoint: Endpoint) -> Self {
         self.add_endpoint(endpoint);
         self
@@ -106,6 +118,20 @@ impl ClientBuilder {
     ///
     /// A client that has proxies and no endpoints takes absolute URLs: the origin of each is that call's
     /// one endpoint, and what is learned of it is kept for the 1,024 used last (ruling R16).
+    ///
+    /// ```
+    /// use anyhost::{Client, Proxy};
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let network = ScriptedTransport::new().on("https://a.example", [Reply::ok("hello")]);
+    ///
+    /// let client = Client::builder()
+    ///     .proxy(Proxy::new("http://proxy.example:3128")?.label("office"))
+    /// #     .transport(network.clone())
+    ///     .build()?;
+    /// let answer = client.get("https://a.example/status").send()?;
+    /// assert_eq!(answer.attempts()[0].proxy(), Some("office"));
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn proxy(mut self, proxy: Proxy) -> Self {
         self.add_proxy(proxy);
         self
@@ -113,6 +139,17 @@ impl ClientBuilder {
 
     /// Adds proxies: a comma-separated list of URLs, in which the word `direct` stands for going straight
     /// to the endpoint; see [`Proxy`]. Option `proxies`.
+    ///
+    /// ```
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://api.example.com")
+    ///     .proxies("http://proxy.example:3128, socks5h://user:secret@far.example, direct")
+    ///     .build()?;
+    /// let snapshot = client.snapshot();
+    /// let ways: Vec<&str> = snapshot.members()[1..].iter().map(|it| it.label()).collect();
+    /// assert_eq!(ways, ["http://proxy.example:3128", "socks5h://far.example:1080", "direct"]);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -127,6 +164,21 @@ impl ClientBuilder {
     ///
     /// An entry that is none is told in the log, and matches nothing.
     ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let (near, far) = ("http://api.internal", "http://api.example.com");
+    /// # let network = ScriptedTransport::new().on(near, [Reply::ok("")]).on(far, [Reply::ok("")]);
+    /// let client = anyhost::Client::builder()
+    ///     .proxies("http://proxy.example:3128")
+    ///     .no_proxy("internal, 10.0.0.0/8")
+    /// #     .transport(network.clone())
+    ///     .build()?;
+    /// let proxy_of = |url| Ok(client.get(url).send()?.attempts()[0].proxy().map(str::to_owned));
+    /// assert_eq!(proxy_of("http://api.internal")?, None);
+    /// assert!(proxy_of("http://api.example.com")?.is_some());
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
     /// # Default
     ///
     /// None.
@@ -139,6 +191,16 @@ impl ClientBuilder {
     /// first may be written in capitals. A target whose scheme has no variable is reached straight. A
     /// [`no_proxy`](ClientBuilder::no_proxy) of the client's own takes the place of the variable. Option
     /// `proxy_from_env`.
+    ///
+    /// ```
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://api.example.com")
+    ///     .proxies("http://proxy.example:3128") // listed, so that no variable is asked
+    ///     .proxy_from_env(true)
+    ///     .build()?;
+    /// assert_eq!(client.snapshot().members()[1].label(), "http://proxy.example:3128");
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
@@ -193,8 +255,21 @@ impl ClientBuilder {
         self.with(|builder| builder.add_header(name, value.as_ref(), false))
     }
 
-    /// The same for a value that no text may ever show. Authorization, Cookie, Proxy-Authorization,
-    /// X-Api-Key, Api-Key and X-Auth-Token are secrets anyway (ruling R15).
+    /// The same for a value that no text may ever show, and that no redirect takes to a foreign origin.
+    /// Authorization, Cookie, Proxy-Authorization, X-Api-Key, Api-Key and X-Auth-Token are secrets anyway
+    /// (ruling R15); the option `secret_headers` names more.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new().on(a, [Reply::ok("")]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone()).clock(network.clock());
+    /// let client = builder.secret_header("X-Session", "5ac1").build()?;
+    /// client.get("/").send()?;
+    /// let sent = &network.attempts()[0].headers["x-session"];
+    /// assert!(sent == "5ac1" && sent.is_sensitive()); // shown as `Sensitive` in a text
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -205,9 +280,23 @@ impl ClientBuilder {
 
     /// Certificates to trust beside those of [`tls_roots`](ClientBuilder::tls_roots), as PEM.
     ///
+    /// ```
+    /// use anyhost::{Client, Status, TlsRoots};
+    ///
+    /// let only_ours = |pem: &str| {
+    ///     Client::builder()
+    ///         .base_urls("https://api.internal")
+    ///         .tls_roots(TlsRoots::None)
+    ///         .add_root_pem(pem) // of a file as a rule: std::fs::read("ca.pem")?
+    ///         .build()
+    /// };
+    /// assert_eq!(only_ours("no certificate").unwrap_err().status(), Status::TlsMaterial);
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Status::TlsMaterial`] from [`build`](ClientBuilder::build) for what is no certificate.
+    /// [`Status::TlsMaterial`] from [`build`](ClientBuilder::build) for what holds no certificate, where an
+    /// endpoint or a proxy is https.
     pub fn add_root_pem(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.trust(pem.into());
         self
@@ -215,9 +304,23 @@ impl ClientBuilder {
 
     /// Whose certificates are trusted. Option `tls_roots`.
     ///
+    /// ```
+    /// use anyhost::{Client, Status, TlsRoots};
+    ///
+    /// // None are trusted, and none are added: nobody could be verified.
+    /// let built = Client::builder().base_urls("https://a.example").tls_roots(TlsRoots::None).build();
+    /// assert_eq!(built.unwrap_err().status(), Status::TlsMaterial);
+    /// ```
+    ///
     /// # Default
     ///
-    /// [`TlsRoots::System`].
+    /// [`TlsRoots::System`]: what the operator trusts, and as it is kept up to date. The variables
+    /// `SSL_CERT_FILE` and `SSL_CERT_DIR` name others, where the system has them.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::TlsMaterial`] from [`build`](ClientBuilder::build) for [`TlsRoots::None`] without a
+    /// [root of your own](ClientBuilder::add_root_pem), where an endpoint or a proxy is https.
     pub fn tls_roots(mut self, roots: TlsRoots) -> Self {
         self.client.tls_roots = roots;
         self
@@ -231,6 +334,15 @@ impl ClientBuilder {
     /// [`add_root_pem`](ClientBuilder::add_root_pem); for one that is reached under another name,
     /// [`Endpoint::server_name`]. The `Debug` text of the builder and of the client says that it is
     /// off.
+    ///
+    /// ```
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://127.0.0.1:8443") // a test server, its certificate made a minute ago
+    ///     .tls_verify(false)
+    ///     .build()?;
+    /// assert!(format!("{client:?}").contains("tls_verify: false"));
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
@@ -248,6 +360,14 @@ impl ClientBuilder {
     /// [`Reason::Tls`](crate::Reason::Tls). In TLS 1.3 that refusal comes when the request may have
     /// been sent, so that a write does not go on to the next endpoint.
     ///
+    /// ```
+    /// use anyhost::{Client, Status};
+    ///
+    /// let (cert, key) = ("of files as a rule", "std::fs::read(\"client.key\")?");
+    /// let built = Client::builder().base_urls("https://a.example").client_cert_pem(cert, key).build();
+    /// assert_eq!(built.unwrap_err().status(), Status::TlsMaterial);
+    /// ```
+    ///
     /// # Default
     ///
     /// None: a server that insists on one refuses.
@@ -262,6 +382,23 @@ impl ClientBuilder {
 
     /// How long a fallback stays preferred after a failover; zero = not at all. Option `hold_for`.
     ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # use std::time::Duration;
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// let network = ScriptedTransport::new()
+    ///     .on(a, [Reply::refused(), Reply::ok("a is back")])
+    ///     .on(b, [Reply::ok("from b")]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let builder = builder.transport(network.clone()).clock(network.clock());
+    /// let client = builder.hold_for(Duration::from_secs(60)).build()?;
+    /// let ask = || client.get("/").send()?.text().map(str::to_owned);
+    /// assert_eq!((ask()?, ask()?), ("from b".into(), "from b".into()));
+    /// network.clock().advance(Duration::from_secs(60));
+    /// assert_eq!(ask()?, "a is back");
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
     /// # Default
     ///
     /// 5 minutes (seed 000, ruling R3).
@@ -270,8 +407,20 @@ impl ClientBuilder {
         self
     }
 
-    /// Answers that count against an endpoint: a fallback that gives one is not held (D-18). Option
-    /// `failure_statuses`.
+    /// Answers that count against an endpoint: its circuit counts them, its weight falls where the choice is
+    /// by weight, and a fallback that gives one is not held (D-18). Whether the call moves on after one is a matter of
+    /// [`resend_statuses`](ClientBuilder::resend_statuses). Option `failure_statuses`.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new().on(a, [Reply::status(404)]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone()).clock(network.clock());
+    /// let client = builder.failure_statuses("404,429,5xx".parse()?).build()?;
+    /// assert_eq!(client.get("/").send()?.status(), 404); // handed out all the same
+    /// assert_eq!(client.snapshot().members()[0].failures(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Default
     ///
@@ -283,20 +432,46 @@ impl ClientBuilder {
 
     /// Allows https beside http among the endpoints. Option `allow_mixed_schemes`.
     ///
+    /// ```
+    /// use anyhost::{Client, Status};
+    ///
+    /// let builder = || Client::builder().base_urls("https://a.example, http://10.0.0.7");
+    /// assert_eq!(builder().build().unwrap_err().status(), Status::Downgrade);
+    /// assert!(builder().allow_mixed_schemes(true).build().is_ok());
+    /// ```
+    ///
     /// # Default
     ///
     /// Off: a failover must not take a request, and its secrets, from an encrypted connection to one
-    /// that everybody can read.
+    /// that everybody can read. [`build`](ClientBuilder::build) says [`Status::Downgrade`] then.
     pub fn allow_mixed_schemes(mut self, allow: bool) -> Self {
         self.client.allow_mixed_schemes = allow;
         self
     }
 
-    /// Makes every random wait repeatable. Option `seed`.
+    /// Makes every draw and every random wait repeatable: the same calls with the same answers at the same
+    /// times take the same ways (ruling R17). For tests and simulations. Option `seed`.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// # let network = ScriptedTransport::new().on(a, [Reply::ok("")]).on(b, [Reply::ok("")]);
+    /// let draws = || -> anyhost::Result<Vec<String>> {
+    ///     let client = anyhost::Client::builder()
+    ///         .base_urls("https://a.example, https://b.example")
+    ///         .selection(anyhost::Selection::Weighted)
+    ///         .seed(4711)
+    /// #         .transport(network.clone())
+    ///         .build()?;
+    ///     (0..20).map(|_| Ok(client.get("/").send()?.endpoint().to_owned())).collect()
+    /// };
+    /// assert_eq!(draws()?, draws()?);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
-    /// Seeded by the system.
+    /// Seeded by the system: clients that began together must not move together.
     pub fn seed(mut self, seed: u64) -> Self {
         self.client.seed = Some(seed);
         self
@@ -305,26 +480,54 @@ impl ClientBuilder {
     /// How long an unused connection is kept; zero = every request opens its own. Option
     /// `idle_timeout`.
     ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// // Behind a balancer that closes what is idle for 10 s.
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://a.example")
+    ///     .idle_timeout(Duration::from_secs(9))
+    ///     .build()?;
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
     /// # Default
     ///
-    /// 15 s, below what servers commonly grant.
+    /// 15 s, below what servers commonly grant: the server is seldom the one who closes first, and a
+    /// request seldom meets a connection that is dead (ruling R2).
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.client.idle_timeout = timeout;
         self
     }
 
-    /// How many unused connections are kept for each endpoint. Option `max_idle_per_endpoint`.
+    /// How many unused connections are kept for each endpoint; 0 = none. It bounds what is kept, and not
+    /// how many calls may run at a time. Option `max_idle_per_endpoint`.
+    ///
+    /// ```
+    /// // 64 threads that call the same host again and again.
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://a.example")
+    ///     .max_idle_per_endpoint(64)
+    ///     .build()?;
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
-    /// 8.
+    /// 8: what a program with a few threads uses at a time. Raise it to the number of threads that call.
     pub fn max_idle_per_endpoint(mut self, most: u32) -> Self {
         self.client.max_idle_per_endpoint = most;
         self
     }
 
     /// Tells every [`Event`], on the thread whose call caused it and never under a lock: it may use the
-    /// client. A panic in it changes nothing.
+    /// client. What it takes is time of the call. A panic in it changes nothing.
+    ///
+    /// Example: [`Event`].
+    ///
+    /// # Default
+    ///
+    /// None; the crate `log` gets the same, under the target `anyhost` and those below it.
     pub fn on_event(mut self, observer: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
         self.callbacks.on_event = Some(Box::new(observer));
         self
@@ -362,15 +565,49 @@ impl ClientBuilder {
     /// client would stop, but only with a request that may go out again
     /// ([`resend`](ClientBuilder::resend)), and within attempts, candidates and deadline (ruling R11).
     ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// use anyhost::Advice;
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// let network = ScriptedTransport::new().on(a, [Reply::status(500)]).on(b, [Reply::ok("well")]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let builder = builder.transport(network.clone()).clock(network.clock());
+    /// // This service answers 500 while it starts, and its GETs may be had elsewhere then.
+    /// let client = builder
+    ///     .retry(|attempt| match attempt.http_status() {
+    ///         Some(500) => Advice::Again,
+    ///         _ => Advice::Default,
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(client.get("/").send()?.endpoint(), b);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
     /// # Default
     ///
-    /// None.
+    /// None: the client decides (ruling R1).
     pub fn retry(mut self, retry: impl Fn(&Attempt) -> Advice + Send + Sync + 'static) -> Self {
         self.callbacks.retry = Some(Box::new(retry));
         self
     }
 
     /// How endpoints that name no priority are chosen. Option `selection`.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let mirrors = ["https://m1.example", "https://m2.example", "https://m3.example"];
+    /// # let network = mirrors.iter().fold(ScriptedTransport::new(), |net, it| net.on(it, [Reply::ok("")]));
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://m1.example, https://m2.example, https://m3.example")
+    ///     .selection(anyhost::Selection::Weighted)
+    /// #     .transport(network.clone())
+    ///     .build()?;
+    /// for _ in 0..300 {
+    ///     client.get("/").send()?;
+    /// }
+    /// assert!(network.attempts_at("https://m3.example").len() > 50); // about 100 of 300 each
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
@@ -383,9 +620,26 @@ impl ClientBuilder {
     /// Guards each origin with a circuit breaker. Options `breaker`, `breaker_threshold`,
     /// `breaker_base_delay`, `breaker_max_delay`, `breaker_jitter`.
     ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// use anyhost::{BreakerSettings, Status};
+    /// # use std::time::Duration;
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new().on(a, [Reply::status(503)]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone()).clock(network.clock());
+    /// let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+    /// let client = builder.breaker(BreakerSettings::new(2, second, minute, false)?).build()?;
+    /// assert_eq!(client.get("/").send()?.status(), 503);
+    /// assert_eq!(client.get("/").send()?.status(), 503); // opens the circuit, for 2 s
+    /// let error = client.get("/").send().unwrap_err();
+    /// assert_eq!((error.status(), error.retry_after()), (Status::NoEndpoint, Some(2 * second)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Default
     ///
-    /// Off. [`BreakerSettings::default`] has the numbers of seed 001.
+    /// Off: with two hosts in order a call finds out by itself. [`BreakerSettings::default`] has the numbers
+    /// of seed 001.
     pub fn breaker(mut self, settings: BreakerSettings) -> Self {
         self.client.breaker = true;
         self.client.breaker_threshold = settings.threshold();
@@ -395,12 +649,29 @@ impl ClientBuilder {
         self
     }
 
-    /// What a call does when every circuit is open, or the rest disabled. Option
+    /// What a call does when every circuit is open, or the rest disabled, and when every proxy cools.
+    /// Without a [`breaker`](ClientBuilder::breaker) no endpoint but a disabled one is ever refused. Option
     /// `when_none_eligible`.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// use anyhost::{BreakerSettings, WhenNoneEligible};
+    /// # use std::time::Duration;
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new().on(a, [Reply::refused(), Reply::ok("up again")]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone()).clock(network.clock());
+    /// let client = builder
+    ///     .breaker(BreakerSettings::new(1, Duration::from_secs(30), Duration::from_secs(60), true)?)
+    ///     .when_none_eligible(WhenNoneEligible::TryNearest)
+    ///     .build()?;
+    /// assert!(client.get("/").send().is_err()); // opens the circuit for 30 s at least
+    /// assert_eq!(client.get("/").send()?.text()?, "up again");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Default
     ///
-    /// [`WhenNoneEligible::FailFast`] (seed 001, ruling R8).
+    /// [`WhenNoneEligible::FailFast`] (seed 001, ruling R8): [`Status::NoEndpoint`], with how long it will be.
     pub fn when_none_eligible(mut self, what: WhenNoneEligible) -> Self {
         self.client.when_none_eligible = what;
         self
@@ -408,6 +679,20 @@ impl ClientBuilder {
 
     /// The weight of an endpoint or proxy that names none: at the start, and the most it can become. Option
     /// `weight_max`.
+    ///
+    /// ```
+    /// use anyhost::{Client, Endpoint};
+    ///
+    /// let client = Client::builder()
+    ///     .selection(anyhost::Selection::Weighted)
+    ///     .weight_max(100) // shares in per cent
+    ///     .endpoint(Endpoint::new("https://a.example")?)
+    ///     .endpoint(Endpoint::new("https://b.example")?.weight(20))
+    ///     .build()?;
+    /// let weights: Vec<u32> = client.snapshot().members().iter().map(|it| it.weight()).collect();
+    /// assert_eq!(weights, [100, 20]);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
@@ -431,6 +716,8 @@ impl ClientBuilder {
     ///     .weight_min(5)
     ///     .build()?;
     /// assert_eq!(client.snapshot().members()[0].max_weight(), 500);
+    /// # let builder = anyhost::Client::builder().base_urls("https://a.example").weight_max(5).weight_min(6);
+    /// # assert_eq!(builder.build().unwrap_err().status(), anyhost::Status::Range);
     /// # Ok::<(), anyhost::Error>(())
     /// ```
     ///
@@ -440,12 +727,31 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`Status::Option`] outside 1 to 1000; [`Status::Config`] above `weight_max`.
+    /// [`Status::Option`] outside 1 to 1000; [`Status::Range`] from [`build`](ClientBuilder::build) above
+    /// the weight of a member, which is `weight_max` where it names none.
     pub fn weight_min(self, weight: u32) -> Self {
         self.set("weight_min", &weight.to_string())
     }
 
-    /// How weights follow outcomes, in the place of `weight_increment` and `weight_divisor`.
+    /// How weights follow outcomes, in the place of the options `weight_increment` and `weight_divisor`. The
+    /// bounds are [`weight_min`](ClientBuilder::weight_min) and the weight of the member.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// use anyhost::{Selection, WeightStrategy};
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new().on(a, [Reply::status(500)]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone()).clock(network.clock());
+    /// // Gentler than a tenth for each failure: a fifth of the maximum less.
+    /// let client = builder
+    ///     .selection(Selection::Weighted)
+    ///     .weight_strategy(WeightStrategy::fixed_delta(200))
+    ///     .build()?;
+    /// client.get("/").send()?;
+    /// client.get("/").send()?;
+    /// assert_eq!(client.snapshot().members()[0].weight(), 600);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
@@ -455,12 +761,32 @@ impl ClientBuilder {
         self
     }
 
-    /// Whether an endpoint is left alone for as long as its 429 or 503 asks. Option
+    /// Whether an endpoint is left alone for as long as its 429 or 503 asks (`Retry-After`, RFC 9110 section
+    /// 10.2.3, in seconds or as a date), 1 h at most without a [`breaker`](ClientBuilder::breaker). Option
     /// `honor_retry_after`.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # use std::time::Duration;
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// let network = ScriptedTransport::new()
+    ///     .on(a, [Reply::status(429).retry_after(Duration::from_secs(20))])
+    ///     .on(b, [Reply::ok("from b")]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let builder = builder.transport(network.clone()).clock(network.clock());
+    /// let client = builder.build()?;
+    /// assert_eq!(client.get("/").send()?.status(), 429);
+    /// assert_eq!(client.get("/").send()?.endpoint(), b);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}")).transport(network.clone());
+    /// let client = builder.honor_retry_after(false).build()?;
+    /// assert_eq!(client.get("/").send()?.status(), 429);
+    /// assert_eq!(client.get("/").send()?.status(), 429);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
-    /// On (ruling R10): later calls try the others first.
+    /// On (ruling R10): later calls try the others first. The 429 itself is handed out.
     pub fn honor_retry_after(mut self, honor: bool) -> Self {
         self.client.honor_retry_after = honor;
         self
@@ -469,21 +795,56 @@ impl ClientBuilder {
     /// Bounds what repeats may cost over all calls, as `20%+1/s`. Option `retry_budget`.
     ///
     /// A resend after the request may have been received, a return to an endpoint, and a try of an
-    /// endpoint whose circuit is open cost one token each (ruling R20).
+    /// endpoint whose circuit is open cost one token each; moving on from where nothing was sent costs none
+    /// (ruling R20). 10 tokens are there at first and for each 4 endpoints 10 more, which is also the most;
+    /// each call answered at its first attempt adds the share, 0.2, and each second 1, up to half the most.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # use std::time::Duration;
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// let network = ScriptedTransport::new().on(a, [Reply::status(503)]).on(b, [Reply::ok("well")]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let builder = builder.transport(network.clone()).clock(network.clock());
+    /// // 15 tokens for two endpoints, and one for every 100 calls that need none.
+    /// let client = builder.hold_for(Duration::ZERO).retry_budget("1%").build()?;
+    /// let answers: Result<Vec<u16>, _> = (0..20).map(|_| Ok(client.get("/").send()?.status())).collect();
+    /// assert_eq!(answers?.iter().filter(|status| **status == 200).count(), 15);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
-    /// Off.
+    /// Off: with one attempt at each of two hosts a call costs two at the most.
     ///
     /// # Errors
     ///
-    /// [`Status::Option`] for another text.
+    /// [`Status::Option`] for another text. From the call, where the budget is what ends it and there is no
+    /// answer to hand out, [`Status::BudgetSpent`].
     pub fn retry_budget(self, text: &str) -> Self {
         self.set("retry_budget", text)
     }
 
-    /// Sets the options of a preset: `default`, `datatug`, `agoda`, `breaker`, `resilient`. What is
-    /// set after it takes its place.
+    /// Sets the options of a preset; what is set after it takes its place.
+    ///
+    /// * `default` and `datatug` set nothing: the defaults are those of seed 000.
+    /// * `agoda` (seed 003): `selection=weighted`, `max_attempts=3`, `attempts_per_endpoint=3`, `resend=any`,
+    ///   `resend_statuses=408,5xx`, `require_success=on`.
+    /// * `breaker` (seed 001): `breaker=on`, `error_statuses=5xx,429`.
+    /// * `resilient`, what we would run ourselves: `selection=weighted`, `breaker=on`, `breaker_threshold=3`,
+    ///   `breaker_base_delay=250ms`, `breaker_max_delay=20s`, `when_none_eligible=try_nearest`,
+    ///   `deadline=30s`, `retry_budget=20%+1/s`.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// let network = ScriptedTransport::new().on(a, [Reply::status(500)]).on(b, [Reply::ok("well")]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let builder = builder.transport(network.clone()).clock(network.clock());
+    /// let client = builder.preset("agoda").max_attempts(2).build()?;
+    /// assert_eq!(client.post("/orders").send()?.endpoint(), b); // 500 moves on, and any method may
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -493,7 +854,21 @@ impl ClientBuilder {
     }
 
     /// Makes attempts in the place of the network; see [`inject`](crate::inject). The feature `testing`
-    /// has a scripted one, for tests of programs that use this crate (ruling R18).
+    /// has a scripted one, for tests of programs that use this crate (ruling R18). The settings of
+    /// connections (`tls_roots`, `idle_timeout` and the like) are then nobody's.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// let network = ScriptedTransport::new().on("https://a.example", [Reply::ok("scripted")]);
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://a.example")
+    ///     .transport(network.clone()) // the clone that is kept tells what was sent
+    ///     .clock(network.clock())
+    ///     .build()?;
+    /// assert_eq!(client.get("/").send()?.text()?, "scripted");
+    /// assert_eq!(network.received_at("https://a.example").len(), 1);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Box::new(transport));
         self
@@ -501,20 +876,54 @@ impl ClientBuilder {
 
     /// Reads the time and waits, in the place of the machine's clock (ruling R18). The feature
     /// `testing` has one that is moved by hand.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # use std::time::Duration;
+    /// # let network = ScriptedTransport::new().on("https://a.example", [Reply::times_out()]);
+    /// let client = anyhost::Client::builder()
+    ///     .base_urls("https://a.example")
+    ///     .transport(network.clone())
+    ///     .clock(network.clock())
+    ///     .build()?;
+    /// assert!(client.get("/").send().is_err());
+    /// assert_eq!(network.clock().elapsed(), Duration::from_secs(5)); // of its time, none of ours
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
     /// Looks names up in the place of the system's resolver: a fixed table, or a registry of services.
-    /// It is asked to make a connection, at most every 10 s for a name that works.
+    /// It is asked to make a connection, at most every 10 s for a name that works. Where the names of
+    /// targets are the proxy's to look up it is not asked for them.
+    ///
+    /// Example: [`inject::NameLookup`](crate::inject::NameLookup).
+    ///
+    /// # Default
+    ///
+    /// [`inject::SystemLookup`](crate::inject::SystemLookup): `getaddrinfo`.
     pub fn lookup(mut self, lookup: impl NameLookup + 'static) -> Self {
         self.lookup = Some(Arc::new(lookup));
         self
     }
 
-    /// Sets an option by name, as text; see [`options`](crate::options). The empty text of
-    /// `base_urls` adds nothing.
+    /// Sets an option by name, as text; see [`options`](crate::options). Durations read `250ms`, `5s`, `5m`,
+    /// `1h` or a number of milliseconds, sizes `64k` or `16m`, flags `on` and `off`; `off` is no limit. The
+    /// empty text of `base_urls` adds nothing.
+    ///
+    /// ```
+    /// let client = anyhost::Client::builder()
+    ///     .set("base_urls", "https://a.example, https://b.example")
+    ///     .set("attempt_timeout", "200ms,1s,10s")
+    ///     .build()?;
+    /// assert_eq!(client.snapshot().members().len(), 2);
+    ///
+    /// let error = anyhost::Client::builder().set("deadline", "soon").build().unwrap_err();
+    /// assert_eq!((error.status(), error.option()), (anyhost::Status::Option, Some("deadline")));
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -531,8 +940,8 @@ impl ClientBuilder {
     ///
     /// The first mistake made before; [`Status::Config`] without an endpoint and without a proxy;
     /// [`Status::Duplicate`] for two members that are one after normalising, or one label twice;
-    /// [`Status::Downgrade`] for https beside http; [`Status::TlsMaterial`] where there is nothing
-    /// to verify a certificate with.
+    /// [`Status::Downgrade`] for https beside http; [`Status::Range`] for a weight outside `weight_min` to
+    /// `weight_max`; [`Status::TlsMaterial`] where there is nothing to verify a certificate with.
     pub fn build(mut self) -> Result<Client> {
         if let Some(mistake) = self.mistake {
             return Err(mistake);

@@ -32,7 +32,8 @@ pub enum EventKind {
     AttemptEnded = 2,
     /// [`Event::endpoint`], or [`Event::proxy`], went over from [`Event::old_state`] to [`Event::new_state`].
     StateChanged = 3,
-    /// The weight of [`Event::endpoint`], or of [`Event::proxy`], went from [`Event::old_weight`] to [`Event::new_weight`].
+    /// The weight of [`Event::endpoint`], or of [`Event::proxy`], went from [`Event::old_weight`] to
+    /// [`Event::new_weight`].
     WeightChanged = 4,
     /// A list of members was replaced.
     PoolUpdated = 5,

@@ -272,7 +272,8 @@ impl<'c> RequestBuilder<'c> {
     /// ([`Transferred`]).
     ///
     /// Time is that of the client's clock. What the callback takes of it counts against the limits of
-    /// the call. While the body's own reader runs nothing is told. A callback that panics has said nothing: the call goes on.
+    /// the call. While the body's own reader runs nothing is told. A callback that panics has said nothing:
+    /// the call goes on.
     ///
     /// ```
     /// use anyhost::testing::{Reply, ScriptedTransport};
