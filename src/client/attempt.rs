@@ -8,12 +8,30 @@ use std::time::Duration;
 
 /// One attempt of a call: where it went, how far it got, and what that means.
 ///
-/// ```no_run
-/// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Delivery, Phase, Reason};
+/// use std::time::Duration;
+///
+/// let (a, b, ms) = ("https://a.example", "https://b.example", Duration::from_millis(1));
+/// let network = ScriptedTransport::new()
+///     .on(a, [Reply::refused().takes(3 * ms)])
+///     .on(b, [Reply::status(503).retry_after(1000 * ms).takes(20 * ms)]);
+/// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+/// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
 /// let answer = client.get("/v1/status").send()?;
-/// for attempt in answer.attempts() {
-///     println!("{attempt}"); // 1. https://a.example: refused while connecting (not sent), 1 ms
-/// }
+///
+/// let first = &answer.attempts()[0];
+/// assert_eq!(first.to_string(), "1. https://a.example: refused while connecting (not sent), 3 ms");
+/// assert_eq!((first.number(), first.endpoint(), first.proxy()), (1, a, None));
+/// assert_eq!((first.phase(), first.reason()), (Phase::Connect, Reason::Refused));
+/// assert_eq!((first.delivery(), first.bytes_sent()), (Delivery::NotSent, 0));
+/// assert_eq!((first.http_status(), first.message()), (None, ""));
+///
+/// let second = &answer.attempts()[1];
+/// assert_eq!((second.http_status(), second.delivery()), (Some(503), Delivery::Answered));
+/// assert_eq!((second.started(), second.elapsed()), (3 * ms, 20 * ms));
+/// assert_eq!(second.retry_after(), Some(1000 * ms));
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -114,22 +132,73 @@ impl Attempt {
 
     /// It is the replay, on a fresh connection, of the attempt before it, which met a stale one. A
     /// replay shares that attempt's limits and counts against none (ruling R2).
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new().on(a, [Reply::stale_connection(), Reply::ok("")]);
+    /// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
+    /// let answer = client.get("/").max_attempts(1).send()?;
+    /// let replays: Vec<bool> = answer.attempts().iter().map(|it| it.is_replay()).collect();
+    /// assert_eq!(replays, [false, true]);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn is_replay(&self) -> bool {
         self.replay
     }
 
     /// It asked for what a redirect points to: outside the choice of endpoints, and counted in no limit
     /// of attempts (ruling R14).
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new()
+    ///     .on("https://a.example/old", [Reply::status(301).header("Location", "/new")])
+    ///     .on("https://a.example/new", [Reply::ok("moved")]);
+    /// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
+    /// let answer = client.get("/old").send()?;
+    /// assert!(!answer.attempts()[0].is_hop() && answer.attempts()[1].is_hop());
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn is_hop(&self) -> bool {
         self.hop
     }
 
-    /// It went over a connection kept alive from an earlier exchange.
+    /// It went over a connection kept alive from an earlier exchange
+    /// ([`idle_timeout`](crate::ClientBuilder::idle_timeout)).
+    ///
+    /// ```
+    /// # use std::io::{BufRead, BufReader, Read, Write};
+    /// # let server = std::net::TcpListener::bind("127.0.0.1:0")?;
+    /// # let client = anyhost::Client::new(&format!("http://{}", server.local_addr()?))?;
+    /// # std::thread::spawn(move || {
+    /// #     let mut peer = BufReader::new(server.accept().unwrap().0);
+    /// #     for _ in 0..2 {
+    /// #         while peer.by_ref().lines().next().is_some_and(|line| !line.unwrap().is_empty()) {}
+    /// #         peer.get_mut().write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+    /// #     }
+    /// # });
+    /// let first = client.get("/").send()?;
+    /// let second = client.get("/").send()?;
+    /// assert!(!first.attempts()[0].reused_connection());
+    /// assert!(second.attempts()[0].reused_connection());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reused_connection(&self) -> bool {
         self.reused
     }
 
-    /// The operating system's error number; 0 where there was none.
+    /// The operating system's error number (`errno`, or that of Winsock); 0 where there was none.
+    ///
+    /// ```
+    /// # let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    /// let client = anyhost::Client::new(&format!("http://{free}"))?; // nobody listens there
+    /// let error = client.get("/").send().unwrap_err();
+    /// assert_eq!(error.attempts()[0].reason(), anyhost::Reason::Refused);
+    /// assert_ne!(error.attempts()[0].os_error(), 0); // 111 on Linux: ECONNREFUSED
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn os_error(&self) -> i32 {
         self.os_error
     }
@@ -139,7 +208,7 @@ impl Attempt {
         self.started
     }
 
-    /// How long it took.
+    /// How long it took, to the last byte of the answer; of a stream, to the end of its head.
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
@@ -157,12 +226,22 @@ impl Attempt {
         }
     }
 
-    /// HTTP bytes sent, before encryption.
+    /// HTTP bytes sent, head and body, before encryption. Those of a TLS handshake and of a proxy are none.
     pub fn bytes_sent(&self) -> u64 {
         self.bytes_sent
     }
 
-    /// HTTP bytes received, after decryption.
+    /// HTTP bytes received, head and body, after decryption and before decoding.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new().on(a, [Reply::ok("hello")]);
+    /// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
+    /// let answer = client.get("/").send()?;
+    /// assert!(answer.attempts()[0].bytes_received() >= 5);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn bytes_received(&self) -> u64 {
         self.bytes_received
     }

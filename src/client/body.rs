@@ -13,8 +13,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 /// use anyhost::Body;
 ///
 /// let text = Body::from("a=1");
-/// let file = Body::reader(std::io::Cursor::new(vec![0; 8]), Some(8));
-/// assert!(text.is_replayable() && !file.is_replayable());
+/// let shared = Body::bytes(std::sync::Arc::<[u8]>::from([1, 2, 3]));
+/// let once = Body::reader(std::io::Cursor::new(vec![0; 8]), Some(8));
+/// assert!(text.is_replayable() && shared.is_replayable() && Body::empty().is_replayable());
+/// assert!(!once.is_replayable());
 /// ```
 pub struct Body(Kind);
 
@@ -52,14 +54,23 @@ enum Kind {
 ///     }
 /// }
 ///
-/// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
-/// let request = client.put("/report").body(Body::rewinding(Lines(0), Some(6)));
-/// # drop(request);
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// # let (a, b) = ("https://a.example", "https://b.example");
+/// # let network = ScriptedTransport::new().on(a, [Reply::status(503)]).on(b, [Reply::status(204)]);
+/// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+/// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+/// let report = Body::rewinding(Lines(0), Some(6));
+/// client.put("/report").body(report).resend(anyhost::Resend::Any).send()?; // a has it, and fails
+/// assert_eq!(network.received_at(b)[0].body, b"a\na\na\n");
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 pub trait Rewind: Read + Send {
     /// Goes back to where the body begins. That is where the first byte was read, which need not be
-    /// the beginning of a file.
+    /// the beginning of a file. Called before every attempt but the first.
+    ///
+    /// # Errors
+    ///
+    /// Ends the call with [`Status::BodySource`](crate::Status::BodySource).
     fn rewind(&mut self) -> io::Result<()>;
 }
 
@@ -94,7 +105,7 @@ pub(crate) enum Source<'a> {
 }
 
 impl Body {
-    /// No body.
+    /// No body, which is the default. With POST, PUT and PATCH `Content-Length: 0` is sent (RFC 9110 section 8.6).
     pub fn empty() -> Self {
         Body(Kind::Empty)
     }
@@ -111,7 +122,10 @@ impl Body {
         Body(Kind::Reader { source: Box::new(source), length, spent: false })
     }
 
-    /// What a source gives that can start over, so that the request may go to another endpoint.
+    /// What a source gives that can start over, so that the request may go to another endpoint. `length` in
+    /// bytes as with a [`reader`](Body::reader).
+    ///
+    /// Example: [`Rewind`].
     pub fn rewinding(source: impl Rewind + 'static, length: Option<u64>) -> Self {
         Body(Kind::Rewinding { source: Box::new(source), length, touched: false })
     }
@@ -120,10 +134,15 @@ impl Body {
     /// each attempt reads from the same place on. What is appended later is not sent; a file cut short
     /// is an error ([`Status::BodySource`](crate::Status::BodySource)).
     ///
-    /// ```no_run
-    /// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
-    /// let file = std::fs::File::open("report.csv")?;
-    /// client.put("/reports/7").body(anyhost::Body::file(file)?).send()?;
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// # let network = ScriptedTransport::new().on(a, [Reply::refused()]).on(b, [Reply::status(204)]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+    /// let file = std::fs::File::open("Cargo.toml")?;
+    /// client.put("/manifests/7").body(anyhost::Body::file(file)?).send()?;
+    /// assert_eq!(network.received_at(b)[0].body, std::fs::read("Cargo.toml")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

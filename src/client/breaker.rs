@@ -39,13 +39,13 @@ use crate::sys::{Clock, Rng, SystemClock};
 /// # Examples
 ///
 /// ```
-/// use anyhost::client::Breaker;
-/// use anyhost::decide::BreakerSettings;
+/// use anyhost::{Breaker, BreakerSettings};
 /// use std::time::Duration;
 ///
 /// let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
 /// let breaker: Breaker<String> = Breaker::new(BreakerSettings::new(3, second, minute, true)?);
 /// for _ in 0..3 {
+///     assert!(breaker.allow("packages.example.dev").is_ok());
 ///     breaker.record_failure("packages.example.dev");
 /// }
 /// let refused = breaker.allow("packages.example.dev").unwrap_err();
@@ -53,7 +53,7 @@ use crate::sys::{Clock, Rng, SystemClock};
 ///
 /// breaker.record_success("packages.example.dev");
 /// assert!(breaker.allow("packages.example.dev").is_ok());
-/// # Ok::<(), anyhost::decide::BreakerSettingsError>(())
+/// # Ok::<(), anyhost::BreakerSettingsError>(())
 /// ```
 pub struct Breaker<K> {
     settings: BreakerSettings,
@@ -69,14 +69,32 @@ struct Table<K> {
 }
 
 impl<K: Hash + Eq> Breaker<K> {
-    /// A breaker without failures, on the machine's clock and with jitter of its own.
+    /// A breaker without failures, on the machine's clock and with jitter seeded by the system. `default()`
+    /// is one with [`BreakerSettings::default`].
     pub fn new(settings: BreakerSettings) -> Self {
         let table =
             Table { circuits: HashMap::new(), rng: Rng::random(), clean_at: CLEAN_AT_LEAST };
         Breaker { settings, clock: Arc::new(SystemClock), table: Mutex::new(table) }
     }
 
-    /// Takes the time from `clock`.
+    /// Takes the time from `clock`, in the place of the machine's.
+    ///
+    /// ```
+    /// use anyhost::testing::ManualClock;
+    /// use anyhost::{Breaker, BreakerSettings};
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+    /// let clock = ManualClock::new();
+    /// let settings = BreakerSettings::new(1, second, minute, false)?;
+    /// let breaker: Breaker<&str> = Breaker::new(settings).clock(Arc::new(clock.clone()));
+    /// assert_eq!(breaker.record_failure(&"db"), second);
+    /// assert!(breaker.allow(&"db").is_err());
+    /// clock.advance(second);
+    /// assert!(breaker.allow(&"db").is_ok()); // the probe, one in each window
+    /// assert!(breaker.allow(&"db").is_err());
+    /// # Ok::<(), anyhost::BreakerSettingsError>(())
+    /// ```
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -84,6 +102,17 @@ impl<K: Hash + Eq> Breaker<K> {
     }
 
     /// Draws the jitter from `seed`: the same calls at the same times give the same waits (R17).
+    ///
+    /// ```
+    /// # use anyhost::{Breaker, BreakerSettings, testing::ManualClock};
+    /// # use std::sync::Arc;
+    /// let first_wait = |seed| {
+    ///     let breaker: Breaker<&str> = Breaker::new(BreakerSettings::default()).seed(seed);
+    ///     breaker.clock(Arc::new(ManualClock::new())).record_failure(&"db")
+    /// };
+    /// assert_eq!(first_wait(7), first_wait(7));
+    /// assert_ne!(first_wait(7), first_wait(8));
+    /// ```
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.table.get_mut().rng = Rng::seeded(seed);
@@ -192,7 +221,7 @@ impl<K: Hash + Eq> Table<K> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CircuitOpen {
-    /// How long it stays so at least. Above 0, never above the maximum.
+    /// How long it stays so at least. Above 0, never above the maximum of the settings.
     pub wait: Duration,
 }
 

@@ -33,6 +33,7 @@ use std::time::Instant;
 /// });
 /// cancel.trigger();
 /// assert_eq!(call.join().unwrap().unwrap_err().status(), Status::Cancelled);
+/// assert!(cancel.is_triggered()); // from now on
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]

@@ -38,6 +38,7 @@ impl ClientBuilder {
     ///         "#,
     ///     )
     ///     .build()?;
+    /// assert_eq!(client.snapshot().members()[1].label(), "https://b.example");
     /// # Ok::<(), anyhost::Error>(())
     /// ```
     ///
@@ -50,7 +51,18 @@ impl ClientBuilder {
         self.with(|builder| builder.add_config(text, Path::new("")))
     }
 
-    /// The same from a file, whose path errors name too. Paths in it are relative to its folder.
+    /// The same from a file, whose path errors name too. Paths in it are relative to its folder. It is read
+    /// once, now: what changes in it later changes nothing. Feature `config`.
+    ///
+    /// ```
+    /// # let path = std::env::temp_dir().join(format!("anyhost-{}.toml", std::process::id()));
+    /// std::fs::write(&path, "base_urls = 'https://a.example'\ndeadline = 'soon'\n")?;
+    /// let error = anyhost::Client::builder().config_file(&path).build().unwrap_err();
+    /// assert_eq!((error.status(), error.option()), (anyhost::Status::Option, Some("deadline")));
+    /// assert!(error.to_string().contains("line 2")); // after the path
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

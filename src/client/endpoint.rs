@@ -19,6 +19,7 @@ use std::fmt;
 ///     .endpoint(Endpoint::new("https://a.example/v1")?.label("main"))
 ///     .endpoint(Endpoint::new("https://b.example/v1")?.secret_header("X-Api-Key", "of b")?)
 ///     .build()?;
+/// assert!(client.snapshot().find("main").is_some());
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Clone)]
@@ -53,13 +54,29 @@ impl Endpoint {
     ///
     /// # Default
     ///
-    /// Its origin, `scheme://host:port`; with the base path where two endpoints share an origin.
+    /// Its origin, `scheme://host:port`, without the port where it is that of the scheme; with the base path
+    /// where two endpoints share an origin. One label twice is [`Status::Duplicate`] from `build`.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Its place in the order: lower numbers are tried first.
+    /// Its place in the order: lower numbers are tried first, and those with the same number are drawn by
+    /// weight (ruling R5).
+    ///
+    /// ```
+    /// use anyhost::{Client, Endpoint};
+    ///
+    /// // Two near ones share the calls; the far one is for when both are out.
+    /// let client = Client::builder()
+    ///     .endpoint(Endpoint::new("https://far.example")?.priority(1))
+    ///     .endpoint(Endpoint::new("https://near-1.example")?.priority(0))
+    ///     .endpoint(Endpoint::new("https://near-2.example")?.priority(0))
+    ///     .build()?;
+    /// let snapshot = client.snapshot();
+    /// assert_eq!(snapshot.members()[2].label(), "https://far.example"); // listed by priority
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
@@ -70,7 +87,23 @@ impl Endpoint {
     }
 
     /// Its share among endpoints of the same priority: the weight at the start, and the most it can
-    /// become. From 1 to `weight_max`.
+    /// become. From [`weight_min`](crate::ClientBuilder::weight_min) to
+    /// [`weight_max`](crate::ClientBuilder::weight_max); another one is [`Status::Range`] from `build`.
+    ///
+    /// ```
+    /// use anyhost::{Client, Endpoint, Selection, Status};
+    ///
+    /// let with = |weight| {
+    ///     Client::builder()
+    ///         .selection(Selection::Weighted)
+    ///         .base_urls("https://big.example") // 1000
+    ///         .endpoint(Endpoint::new("https://small.example").unwrap().weight(weight))
+    ///         .build()
+    /// };
+    /// assert_eq!(with(250)?.snapshot().members()[1].weight(), 250); // one call in five
+    /// assert_eq!(with(1001).unwrap_err().status(), Status::Range);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Default
     ///
@@ -116,6 +149,24 @@ impl Endpoint {
 
     /// A header that every request to this endpoint carries, and no request to another one. It takes
     /// the place of the client's header of that name; the request's own takes the place of this.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// use anyhost::{Client, Endpoint};
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// # let network = ScriptedTransport::new().on(a, [Reply::refused()]).on(b, [Reply::ok("")]);
+    ///
+    /// let client = Client::builder()
+    ///     .base_urls("https://a.example")
+    ///     .endpoint(Endpoint::new("https://b.example")?.header("X-Tier", "standby")?)
+    /// #     .transport(network.clone())
+    /// #     .clock(network.clock())
+    ///     .build()?;
+    /// client.get("/").send()?;
+    /// assert_eq!(network.received_at(b)[0].headers["x-tier"], "standby");
+    /// assert!(!network.attempts_at(a)[0].headers.contains_key("x-tier"));
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

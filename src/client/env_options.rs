@@ -11,11 +11,12 @@ impl ClientBuilder {
     /// and comes first. One that is not set, or empty, changes nothing; what was set before is
     /// overridden, but that base URLs are added.
     ///
-    /// ```no_run
+    /// ```
     /// let client = anyhost::Client::builder()
     ///     .base_urls("https://api.example.com")
-    ///     .env("MYAPP_") // MYAPP_DEADLINE=10s myapp
+    ///     .env("MYAPP_") // MYAPP_DEADLINE=10s MYAPP_BASE_URLS=https://fallback.example.com myapp
     ///     .build()?;
+    /// assert_eq!(client.snapshot().members()[0].label(), "https://api.example.com");
     /// # Ok::<(), anyhost::Error>(())
     /// ```
     ///

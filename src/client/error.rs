@@ -19,6 +19,26 @@ use std::time::Duration;
 /// assert_eq!(error.status(), anyhost::Status::Url);
 /// assert_eq!(error.option(), Some("base_urls"));
 /// ```
+///
+/// Of a call:
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Delivery, Phase, Reason, Status};
+///
+/// let (a, b) = ("https://a.example", "https://b.example");
+/// let network =
+///     ScriptedTransport::new().on(a, [Reply::refused()]).on(b, [Reply::resets_after_sending()]);
+/// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+/// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+/// let error = client.post("/orders").body("{}").send().unwrap_err();
+///
+/// assert_eq!((error.status(), error.option()), (Status::AttemptsSpent, None));
+/// assert_eq!(error.delivery(), Delivery::Maybe); // not to be repeated without a question
+/// assert_eq!((error.reason(), error.phase()), (Reason::Reset, Phase::Head)); // of the last attempt
+/// assert_eq!((error.attempts().len(), error.http_status()), (2, None));
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 pub struct Error(Box<Inner>);
 
 /// The result of what may fail in this crate.
@@ -188,17 +208,18 @@ impl Error {
         &self.0.attempts
     }
 
-    /// Why the last attempt failed.
+    /// Why the last attempt failed; [`Reason::None`] where none was made.
     pub fn reason(&self) -> Reason {
         self.last().map_or(Reason::None, Attempt::reason)
     }
 
-    /// How far the last attempt got.
+    /// How far the last attempt got; [`Phase::None`] where none was made.
     pub fn phase(&self) -> Phase {
         self.last().map_or(Phase::None, Attempt::phase)
     }
 
-    /// Whether the request reached a server: the most certain of all its attempts.
+    /// Whether the request reached a server: the highest of all its attempts, so that `NotSent` and
+    /// `NotProcessed` hold for each of them. `NotSent` where none was made.
     pub fn delivery(&self) -> Delivery {
         self.0.attempts.iter().map(Attempt::delivery).max().unwrap_or(Delivery::NotSent)
     }
@@ -209,6 +230,8 @@ impl Error {
     }
 
     /// The operating system's error number of the last attempt; 0 where there was none.
+    ///
+    /// Example: [`Attempt::os_error`], of one attempt.
     pub fn os_error(&self) -> i32 {
         self.last().map_or(0, Attempt::os_error)
     }
@@ -216,16 +239,22 @@ impl Error {
     /// How long to wait before another call: of [`Status::NoEndpoint`] until an endpoint may be tried, and
     /// where there are proxies one of them too; else the longer of what the last answer asked and what its
     /// endpoint's circuit advises.
+    ///
+    /// Example: [`ClientBuilder::breaker`](crate::ClientBuilder::breaker).
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.wait.or_else(|| self.last().and_then(Attempt::retry_after))
     }
 
     /// Of [`Status::NoEndpoint`]: why each endpoint and each proxy that may not be tried now may not be.
+    ///
+    /// Example: [`Refusal`].
     pub fn refused(&self) -> &[Refusal] {
         &self.0.refused
     }
 
     /// The answer that was turned down ([`Status::Rejected`]); its body is cut after 64 KiB.
+    ///
+    /// Example: [`RequestBuilder::require_success`](crate::RequestBuilder::require_success).
     pub fn answer(&self) -> Option<&Response> {
         self.0.answer.as_ref()
     }

@@ -20,6 +20,7 @@ use std::time::Duration;
 ///     .build()?;
 /// client.disable("https://a.example", "its disk is full")?;
 /// assert_eq!(*seen.lock().unwrap(), [EventKind::StateChanged]);
+/// assert_eq!((EventKind::StateChanged.code(), EventKind::StateChanged.name()), (3, "state_changed"));
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,6 +106,58 @@ impl EventKind {
 ///     .build()?;
 /// client.get("/").send()?;
 /// assert_eq!(told.recv().unwrap(), "a.example not answering, using b.example");
+/// # Ok::<(), anyhost::Error>(())
+/// ```
+///
+/// What it is about depends on its kind:
+///
+/// ```
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Client, Event, EventKind, Selection, Status};
+/// # use std::sync::{Arc, Mutex};
+/// # let a = "https://a.example";
+/// # let network = ScriptedTransport::new().on(a, [Reply::refused()]);
+/// # let lines = Arc::new(Mutex::new(Vec::new()));
+/// # let kept = lines.clone();
+///
+/// let tell = move |event: &Event<'_>| {
+///     let (call, member) = (event.call_id(), event.endpoint().or(event.proxy()).unwrap_or("-"));
+///     let line = match event.kind() {
+///         EventKind::AttemptEnded => {
+///             format!("call {call}: {} {}", event.reason().words(), event.phase().words())
+///         }
+///         EventKind::WeightChanged => {
+///             format!("{member}: {} -> {}", event.old_weight(), event.new_weight())
+///         }
+///         EventKind::StateChanged => {
+///             format!("{member}: {:?} -> {:?}", event.old_state(), event.new_state())
+///         }
+///         EventKind::CallEnded => {
+///             let attempts = event.attempt().map_or(0, |last| last.number());
+///             format!("call {call}: {attempts} attempt, {} ms", event.wait().as_millis())
+///         }
+///         _ => return,
+///     };
+///     kept.lock().unwrap().push(line);
+/// };
+/// let client = Client::builder()
+///     .base_urls("https://a.example")
+///     .selection(Selection::Weighted)
+///     .on_event(tell)
+/// #     .transport(network.clone())
+/// #     .clock(network.clock())
+///     .build()?;
+/// assert_eq!(client.get("/").send().unwrap_err().status(), Status::AttemptsSpent);
+/// client.disable("https://a.example", "its disk is full")?;
+/// assert_eq!(
+///     *lines.lock().unwrap(),
+///     [
+///         "call 1: refused while connecting",
+///         "https://a.example: 1000 -> 100",
+///         "call 1: 1 attempt, 0 ms",
+///         "https://a.example: Some(Eligible) -> Some(Disabled)",
+///     ]
+/// );
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]

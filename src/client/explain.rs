@@ -12,22 +12,23 @@ impl Error {
     /// delivery of the request, and what to do. Like every text of an error it shows no user info, no
     /// query and no secret, so it may go to a log as it is.
     ///
-    /// ```no_run
-    /// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
-    /// if let Err(error) = client.post("/v1/orders").body("{}").send() {
-    ///     eprint!("{}", error.explain());
-    /// }
-    /// # Ok::<(), anyhost::Error>(())
     /// ```
-    ///
-    /// ```text
-    /// ATTEMPTS_SPENT: no further attempt is left or allowed
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// let network =
+    ///     ScriptedTransport::new().on(a, [Reply::refused()]).on(b, [Reply::resets_after_sending()]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+    /// let error = client.post("/v1/orders").body("{}").send().unwrap_err();
+    /// assert!(error.explain().starts_with(
+    ///     "ATTEMPTS_SPENT: no further attempt is left or allowed
     /// tried:
-    ///   1. https://a.example: refused while connecting (not sent), 1 ms
-    ///      a.example:443 refused the connection, system error 111
-    ///   2. https://b.example: reset while waiting for the answer (may have been received), 12 ms
+    ///   1. https://a.example: refused while connecting (not sent), 0 ms
+    ///   2. https://b.example: reset while waiting for the answer (may have been received), 0 ms
     /// certain: a server may have received the request
-    /// to do: ask the service whether it was carried out before you repeat it; ...
+    /// to do: ask the service whether it was carried out before you repeat it; "
+    /// ));
+    /// # Ok::<(), anyhost::Error>(())
     /// ```
     pub fn explain(&self) -> String {
         let mut text = String::new();

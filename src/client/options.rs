@@ -20,6 +20,7 @@ use std::fmt::Display;
 /// let deadline = anyhost::options().iter().find(|option| option.name() == "deadline").unwrap();
 /// assert_eq!(deadline.default(), "off");
 /// assert!(deadline.is_for_requests());
+/// assert_eq!(deadline.help(), "for the whole call: attempts, waits and body");
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct OptionSpec {

@@ -23,6 +23,7 @@ const DIRECT: &str = "direct";
 ///     .proxy(Proxy::new("socks5h://user:secret@proxy.example:1080")?.weight(900).label("near"))
 ///     .proxy(Proxy::new("http://spare.example:3128")?.weight(100))
 ///     .build()?;
+/// assert_eq!(client.snapshot().find("near").unwrap().weight(), 900); // nine calls of ten
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Clone)]
@@ -59,6 +60,18 @@ impl Proxy {
     }
 
     /// No proxy: a request that draws it goes straight to its endpoint, and shows it where it comes from.
+    ///
+    /// ```
+    /// use anyhost::{Client, Proxy};
+    ///
+    /// let client = Client::builder()
+    ///     .base_urls("https://api.example.com")
+    ///     .proxy(Proxy::new("http://proxy.example:3128")?)
+    ///     .proxy(Proxy::direct().weight(1)) // seldom, while the proxy is well
+    ///     .build()?;
+    /// assert!(client.snapshot().find("direct").is_some());
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn direct() -> Self {
         Proxy::at(None)
     }
@@ -84,7 +97,8 @@ impl Proxy {
     ///
     /// # Default
     ///
-    /// `weight_max`, which is 1000.
+    /// `weight_max`, which is 1000. Below `weight_min` and above `weight_max` it is [`Status::Range`] from
+    /// `build`.
     pub fn weight(mut self, weight: u32) -> Self {
         self.weight = Some(weight);
         self

@@ -23,16 +23,25 @@ use std::time::Duration;
 
 /// A request that stands by itself: it can be kept, and sent more than once.
 ///
-/// ```no_run
-/// use anyhost::{Client, Request};
+/// ```
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::Request;
+/// # let a = "https://a.example";
+/// # let network = ScriptedTransport::new().on(a, [Reply::status(204)]);
+/// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
 ///
-/// let client = Client::new("https://a.example, https://b.example")?;
-/// let mut ping = Request::new("GET", "/ping")?;
-/// ping.set_header("Accept", "text/plain")?;
-/// let first = client.send(&mut ping)?;
-/// let second = client.send(&mut ping)?;
+/// let mut beat = Request::new("PUT", "/beats/7")?;
+/// beat.set_header("Content-Type", "text/plain")?;
+/// beat.set_body("alive");
+/// beat.set("deadline", "500ms")?;
+/// for _ in 0..2 {
+///     assert_eq!(client.send(&mut beat)?.status(), 204);
+/// }
+/// assert_eq!(network.received_at(a)[1].body, b"alive");
 /// # Ok::<(), anyhost::Error>(())
 /// ```
+///
+/// A body that is a plain reader can be sent once: the second call is [`Status::State`].
 pub struct Request {
     pub(crate) method: Method,
     pub(crate) target: Target,
@@ -55,6 +64,15 @@ impl Request {
     ///
     /// A client that has proxies and no endpoints takes an absolute URL instead. User info in it is Basic
     /// authentication for that request.
+    ///
+    /// ```
+    /// use anyhost::{Request, Status};
+    ///
+    /// assert!(Request::new("PROPFIND", "/files?depth=1").is_ok());
+    /// for (method, path) in [("GET /", "/"), ("CONNECT", "/"), ("GET", "/a b"), ("GET", "/#top")] {
+    ///     assert_eq!(Request::new(method, path).unwrap_err().status(), Status::Argument);
+    /// }
+    /// ```
     ///
     /// # Errors
     ///
@@ -98,6 +116,23 @@ impl Request {
 
     /// Adds a header beside those of the same name.
     ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// # let network = ScriptedTransport::new().on(a, [Reply::status(204)]);
+    /// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
+    /// let mut request = anyhost::Request::new("GET", "/")?;
+    /// request.set_header("Accept", "text/html")?;
+    /// request.add_header("Accept", "text/plain;q=0.5")?;
+    /// request.set_header("X-Trace", "1")?;
+    /// request.remove_header("x-trace")?;
+    /// client.send(&mut request)?;
+    /// let sent = &network.attempts()[0].headers;
+    /// assert_eq!(sent.get_all("accept").iter().count(), 2);
+    /// assert!(!sent.contains_key("x-trace"));
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`set_header`](Request::set_header).
@@ -107,7 +142,9 @@ impl Request {
         Ok(())
     }
 
-    /// Takes every header of this name away.
+    /// Takes every header of this name away, in any case. Those of the client and of an endpoint stay.
+    ///
+    /// Example: [`Request::add_header`].
     ///
     /// # Errors
     ///
@@ -117,17 +154,55 @@ impl Request {
         Ok(())
     }
 
-    /// Sets the body.
+    /// Sets the body, in the place of one set before.
+    ///
+    /// # Default
+    ///
+    /// [`Body::empty`].
     pub fn set_body(&mut self, body: impl Into<Body>) {
         self.body = body.into();
     }
 
     /// Lets this handle end its calls; see [`Cancel`]. One that was triggered ends them at once.
+    ///
+    /// ```
+    /// use anyhost::{Cancel, Client, Request, Status};
+    ///
+    /// let client = Client::new("https://a.example")?;
+    /// let cancel = Cancel::new();
+    /// let mut request = Request::new("GET", "/report")?;
+    /// request.set_cancel(&cancel);
+    /// cancel.trigger();
+    /// assert_eq!(client.send(&mut request).unwrap_err().status(), Status::Cancelled);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn set_cancel(&mut self, cancel: &Cancel) {
         self.cancel = Some(cancel.clone());
     }
 
     /// Tells how far its calls are, about `every` so often; see [`RequestBuilder::progress`].
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// use anyhost::Request;
+    /// use std::ops::ControlFlow;
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// # let a = "https://a.example";
+    /// # let network = ScriptedTransport::new().on(a, [Reply::ok("hello")]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone());
+    /// # let client = builder.clock(network.clock()).build()?;
+    ///
+    /// let (tell, told) = channel();
+    /// let mut request = Request::new("GET", "/big")?;
+    /// request.set_progress(Duration::from_millis(500), move |so_far| {
+    ///     tell.send(so_far.received()).unwrap();
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// client.send(&mut request)?;
+    /// assert_eq!(told.recv(), Ok(5)); // once more with the complete answer
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -142,6 +217,14 @@ impl Request {
     }
 
     /// Sets an option of this request by name; see [`options`](crate::options).
+    ///
+    /// ```
+    /// let mut request = anyhost::Request::new("GET", "/")?;
+    /// request.set("attempt_timeout", "200ms,1s,10s")?;
+    /// let error = request.set("proxies", "direct").unwrap_err(); // of the whole client
+    /// assert_eq!((error.status(), error.option()), (anyhost::Status::Option, Some("proxies")));
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -241,6 +324,17 @@ impl<'c> RequestBuilder<'c> {
     }
 
     /// Adds a header beside those of the same name; see [`Request::add_header`].
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// # let network = ScriptedTransport::new().on(a, [Reply::status(204)]);
+    /// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
+    /// client.get("/").header("Cookie", "a=1").add_header("Cookie", "b=2").send()?;
+    /// let sent: Vec<_> = network.attempts()[0].headers.get_all("cookie").iter().cloned().collect();
+    /// assert_eq!(sent, ["a=1", "b=2"]);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn add_header(self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.with(|request| request.add_header(name, value))
     }
@@ -254,6 +348,8 @@ impl<'c> RequestBuilder<'c> {
     }
 
     /// Lets this handle end the call; see [`Cancel`].
+    ///
+    /// Example: [`Cancel`].
     pub fn cancel(self, cancel: &Cancel) -> Self {
         self.with(|request| {
             request.set_cancel(cancel);
@@ -318,6 +414,16 @@ impl<'c> RequestBuilder<'c> {
     }
 
     /// Sets an option by name; see [`Request::set`].
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// # let network = ScriptedTransport::new().on(a, [Reply::status(404)]);
+    /// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
+    /// let error = client.get("/orders/7").set("require_success", "on").send().unwrap_err();
+    /// assert_eq!(error.http_status(), Some(404));
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn set(self, option: &str, value: &str) -> Self {
         self.with(|request| request.set(option, value))
     }
@@ -347,11 +453,15 @@ impl<'c> RequestBuilder<'c> {
     /// stays open, unread, until the next head is there, and is the result if there is none (R11). The
     /// judge is asked at the head, and sees no body (ruling R21).
     ///
-    /// ```no_run
-    /// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// # let network = ScriptedTransport::new().on(a, [Reply::ok("all there is")]);
+    /// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
     /// let stream = client.get("/dumps/latest").require_success(true).stream()?;
-    /// let mut out = std::io::stdout();
+    /// let mut out = Vec::new(); // a file as a rule
     /// std::io::copy(&mut stream.into_reader(), &mut out)?;
+    /// assert_eq!(out, b"all there is");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -17,12 +17,22 @@ use std::time::Duration;
 /// use anyhost::testing::{Reply, ScriptedTransport};
 ///
 /// let a = "https://a.example";
-/// let network = ScriptedTransport::new().on(a, [Reply::ok("hello").header("ETag", "\"7\"")]);
+/// let reply = Reply::ok("hello").header("ETag", "\"7\"").header("Vary", "Accept");
+/// let network = ScriptedTransport::new().on(a, [reply.header("Vary", "Cookie")]);
 /// let client = anyhost::Client::builder().base_urls(a).transport(network).build()?;
-/// let answer = client.get("/greeting").send()?;
+/// let answer = client.get("/greeting?of=day").send()?;
+///
+/// assert!(answer.is_success());
 /// assert_eq!((answer.status(), answer.text()?), (200, "hello"));
+/// assert_eq!((answer.endpoint(), answer.url()), (a, "https://a.example/greeting"));
+/// assert_eq!((answer.attempts().len(), answer.retry_after()), (1, None));
+///
 /// assert_eq!(answer.header("etag"), Some("\"7\""));
-/// assert_eq!(answer.endpoint(), "https://a.example");
+/// assert_eq!(answer.header_values("Vary").collect::<Vec<_>>(), [b"Accept", &b"Cookie"[..]]);
+/// assert_eq!(answer.headers().map(|(name, _)| name).collect::<Vec<_>>(), ["etag", "vary", "vary"]);
+///
+/// assert_eq!(answer.bytes(), b"hello");
+/// assert_eq!(answer.into_bytes(), b"hello"); // without a copy
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 pub struct Response {
@@ -48,7 +58,8 @@ impl Response {
         (200..300).contains(&self.status)
     }
 
-    /// The first header of this name, in any case, where its value is text.
+    /// The first header of this name, in any case, where its value is text: visible ASCII, blanks and tabs.
+    /// [`header_values`](Response::header_values) has what is none.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -98,7 +109,21 @@ impl Response {
         &self.endpoint
     }
 
-    /// How long the whole call took.
+    /// How long the whole call took: every attempt, and the waits between them.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # use std::time::Duration;
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// let network = ScriptedTransport::new()
+    ///     .on(a, [Reply::connect_times_out()])
+    ///     .on(b, [Reply::ok("").takes(Duration::from_millis(40))]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+    /// let answer = client.get("/").send()?;
+    /// assert_eq!(answer.elapsed(), Duration::from_millis(2000 + 40)); // `connect_timeout` is 2 s
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }

@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 ///
 /// ```
 /// let client = anyhost::Client::new("https://a.example, https://b.example")?;
-/// for member in client.snapshot().members() {
+/// let snapshot = client.snapshot();
+/// for member in snapshot.members() {
 ///     println!("{} {} {}", member.label(), member.state().name(), member.weight());
 /// }
+/// assert_eq!(snapshot.find("https://b.example").unwrap().priority(), 1);
+/// assert_eq!(snapshot.to_string().lines().count(), 3); // a table with a heading
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -27,7 +30,7 @@ impl Snapshot {
         &self.members
     }
 
-    /// The member of this label, or at this URL as it was given.
+    /// The member of this label, or at this URL as it was given; `None` where there is none.
     pub fn find(&self, key: &str) -> Option<&Member> {
         let by_label = self.members.iter().find(|member| member.label == key);
         by_label.or_else(|| self.members.iter().find(|member| member.given.0 == key))
@@ -48,21 +51,31 @@ impl fmt::Debug for Given {
 ///
 /// ```
 /// use anyhost::testing::{Reply, ScriptedTransport};
-/// use anyhost::{Client, Reason};
+/// use anyhost::{Client, Kind, Phase, Reason, State};
+/// use std::time::Duration;
 ///
 /// let (a, b) = ("https://a.example", "https://b.example");
-/// let network = ScriptedTransport::new().on(a, [Reply::refused()]).on(b, [Reply::ok("well")]);
+/// let busy = Reply::status(503).retry_after(Duration::from_secs(30));
+/// let network = ScriptedTransport::new().on(a, [busy]).on(b, [Reply::ok("well")]);
 /// let client = Client::builder()
 ///     .base_urls(&format!("{a}, {b}"))
 ///     .transport(network.clone())
 ///     .clock(network.clock())
 ///     .build()?;
 /// client.get("/").send()?;
+/// network.clock().advance(Duration::from_secs(10));
 /// let snapshot = client.snapshot();
 /// let first = snapshot.find(a).unwrap();
+///
+/// assert_eq!((first.kind(), first.label(), first.url()), (Kind::Endpoint, a, a));
+/// assert_eq!((first.state(), first.cooling()), (State::Cooling, Duration::from_secs(20)));
+/// assert_eq!((first.reason(), first.phase()), (Reason::Status5xx, Phase::Body));
+/// assert_eq!((first.since(), first.out_for()), (Duration::from_secs(10), Duration::from_secs(10)));
 /// assert_eq!((first.attempts(), first.successes(), first.failures()), (1, 0, 1));
-/// assert_eq!((first.failures_in_a_row(), first.reason()), (1, Reason::Refused));
-/// assert_eq!((first.weight(), first.max_weight(), first.in_flight()), (1000, 1000, 0));
+/// assert_eq!((first.failures_in_a_row(), first.counts()), (1, &[(Reason::Status5xx, 1)][..]));
+/// assert_eq!((first.priority(), first.weight(), first.max_weight()), (0, 1000, 1000));
+/// assert_eq!((first.in_flight(), first.latency(), first.detail()), (0, None, ""));
+/// assert_eq!(first.transitions()[0].to, State::Cooling);
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone)]

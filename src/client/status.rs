@@ -12,6 +12,7 @@ macro_rules! statuses {
         /// let error = Client::new("https://a.example, http://b.example").unwrap_err();
         /// assert_eq!(error.status(), Status::Downgrade);
         /// assert_eq!((Status::Downgrade.code(), Status::Downgrade.name()), (104, "DOWNGRADE"));
+        /// assert_eq!(Status::Downgrade.text(), "https beside http, without allow_mixed_schemes");
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]

@@ -56,12 +56,26 @@ impl Answered {
 ///
 /// It is a [`Read`]er of the body, and so is what [`into_reader`](Stream::into_reader) leaves of it.
 ///
-/// ```no_run
-/// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
-/// let stream = client.get("/dumps/latest").stream()?;
-/// println!("{} from {}", stream.status(), stream.endpoint());
-/// let mut file = std::fs::File::create("latest")?;
-/// std::io::copy(&mut stream.into_reader(), &mut file)?;
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+///
+/// let a = "https://a.example";
+/// let dump = Reply::ok("a dump").header("ETag", "\"7\"").header("Vary", "Accept");
+/// let network = ScriptedTransport::new().on(a, [dump]);
+/// let client = anyhost::Client::builder().base_urls(a).transport(network).build()?;
+/// let stream = client.get("/dumps/latest?part=1").stream()?;
+///
+/// assert!(stream.is_success());
+/// assert_eq!((stream.status(), stream.endpoint()), (200, a));
+/// assert_eq!((stream.url(), stream.content_length()), ("https://a.example/dumps/latest", Some(6)));
+/// assert_eq!((stream.header("etag"), stream.headers().count()), (Some("\"7\""), 2));
+/// assert_eq!(stream.header_values("Vary").next(), Some(&b"Accept"[..]));
+/// assert_eq!((stream.attempts().len(), stream.retry_after()), (1, None));
+/// println!("the head took {:?}", stream.elapsed());
+///
+/// let mut out = Vec::new(); // a file as a rule
+/// std::io::copy(&mut stream.into_reader(), &mut out)?;
+/// assert_eq!(out, b"a dump");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Stream {
@@ -233,18 +247,25 @@ impl BodyReader {
     /// Reads the rest of the body to the end of `into`, which may then hold no more than `max_body`
     /// bytes. What came before a failure is there, and the reader stands behind it.
     ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let a = "https://a.example";
+    /// let network = ScriptedTransport::new().on(a, [Reply::ok("eleven byte")]);
+    /// # let client = anyhost::Client::builder().base_urls(a).transport(network.clone()).build()?;
+    /// let mut bytes = Vec::new();
+    /// client.get("/").max_body(11).stream()?.into_reader().read_rest(&mut bytes)?;
+    /// assert_eq!(bytes, b"eleven byte");
+    ///
+    /// let mut reader = client.get("/").max_body(10).stream()?.into_reader();
+    /// let error = reader.read_rest(&mut Vec::new()).unwrap_err();
+    /// assert_eq!(error.status(), anyhost::Status::TooLarge);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Status::TooLarge`] for a body that is longer, at once where the head says so; else those of a
     /// read.
-    ///
-    /// ```no_run
-    /// # let client = anyhost::Client::new("https://a.example, https://b.example")?;
-    /// let mut reader = client.get("/").max_body(1 << 20).stream()?.into_reader();
-    /// let mut bytes = Vec::new();
-    /// reader.read_rest(&mut bytes)?;
-    /// # Ok::<(), anyhost::Error>(())
-    /// ```
     pub fn read_rest(&mut self, into: &mut Vec<u8>) -> Result<()> {
         let room = self.max_body.checked_sub(into.len() as u64);
         let rest = self.body.length().map(|length| length.saturating_sub(self.read));

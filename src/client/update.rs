@@ -14,8 +14,20 @@ use crate::decide::EndpointId;
 
 impl Client {
     /// Replaces the list of endpoints at once (ruling R22); the proxies stay. Those that stay keep their
-    /// live weight and state, under the new priority and maximum; calls under way start nothing on those
-    /// taken out. A mistake in the list changes nothing.
+    /// live weight and state, under the new priority and maximum; one that names no weight keeps the maximum
+    /// it had. Calls under way start nothing on those taken out. A mistake in the list changes nothing.
+    ///
+    /// ```
+    /// use anyhost::{Client, Endpoint};
+    ///
+    /// let client = Client::new("https://a.example, https://b.example")?;
+    /// let list = ["https://b.example", "https://c.example"]; // from a registry of services
+    /// client.update(list.iter().map(|url| Endpoint::new(url)).collect::<Result<Vec<_>, _>>()?)?;
+    /// let snapshot = client.snapshot();
+    /// let labels: Vec<&str> = snapshot.members().iter().map(|it| it.label()).collect();
+    /// assert_eq!(labels, list);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -28,6 +40,19 @@ impl Client {
     /// Replaces the list of proxies at once (ruling R22); the endpoints stay. A proxy that stays keeps its
     /// live weight, its state and its history; one that stays with other credentials may be asked again if
     /// it had refused the old ones. A mistake in the list changes nothing.
+    ///
+    /// ```
+    /// use anyhost::{Client, Proxy, Status};
+    ///
+    /// let client = Client::builder()
+    ///     .base_urls("https://api.example.com")
+    ///     .proxies("http://old.example:3128")
+    ///     .build()?;
+    /// client.update_proxies([Proxy::new("http://new.example:3128")?])?;
+    /// assert_eq!(client.snapshot().members()[1].label(), "http://new.example:3128");
+    /// assert_eq!(client.update_proxies([]).unwrap_err().status(), Status::Config);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
