@@ -96,16 +96,18 @@ impl Roster {
     pub(crate) fn into_state(self, settings: PoolSettings, rng: Rng, now: Instant) -> State {
         let mut next_id = 0;
         let (entries, members) = self.into_entries(|_| None, &mut next_id);
-        State {
+        let mut state = State {
             pool: Pool::new(entries, settings, now),
             rng,
-            ids: members.iter().map(|(id, m)| (m.base.identity().to_owned(), *id)).collect(),
-            members: members.into_iter().collect(),
+            ids: BTreeMap::new(),
+            members: BTreeMap::new(),
             next_id,
             foreign: Foreign::default(),
             proxies: BTreeMap::new(),
             origins: Origins::default(),
-        }
+        };
+        know(&mut state, members);
+        state
     }
 
     /// Puts it in the place of the present list.
@@ -115,11 +117,18 @@ impl Roster {
             self.into_entries(|identity| ids.get(identity).copied(), &mut state.next_id);
         state.pool.replace(entries, now, events);
         state.ids = ids;
-        state
-            .ids
-            .extend(members.iter().map(|(id, member)| (member.base.identity().to_owned(), *id)));
+        know(state, members);
         state.ids.retain(|_, id| state.pool.remembers(*id));
-        state.members = members.into_iter().collect();
+    }
+}
+
+/// Takes these for the members.
+fn know(state: &mut State, members: Vec<(EndpointId, Arc<Member>)>) {
+    // One by one: to collect a tree sorts first, which is much code.
+    state.members.clear();
+    for (id, member) in members {
+        state.ids.insert(member.base.identity().to_owned(), id);
+        state.members.insert(id, member);
     }
 }
 

@@ -98,7 +98,9 @@ impl Pool {
     /// all change. A circuit that stays is the same one: requests under way hold its tickets, and it may
     /// be waiting for its probe however quiet it is.
     pub(super) fn forget_quiet_circuits(&mut self, entries: &[Entry], now: Instant) {
-        let stays: BTreeSet<&str> = entries.iter().map(|entry| &*entry.origin).collect();
+        // One by one: to collect a tree sorts first, which is much code.
+        let mut stays = BTreeSet::new();
+        stays.extend(entries.iter().map(|entry| &*entry.origin));
         let mut old: Vec<Option<Circuit>> =
             std::mem::take(&mut self.origins).into_iter().map(|o| Some(o.circuit)).collect();
         self.origin_places.retain(|name, place| {
