@@ -23,9 +23,7 @@ use std::time::Duration;
 ///
 /// ```
 /// let error = "soon".parse::<anyhost::Timeout>().unwrap_err();
-/// assert_eq!((error.value(), error.rule().split(',').next()), ("soon", Some(
-///     "a duration is a whole number with a unit"
-/// )));
+/// assert!(error.to_string().contains("soon"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidValue {

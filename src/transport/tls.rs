@@ -9,13 +9,11 @@
 use super::identity::Identity;
 use super::lookup::bare;
 use super::unverified::Unverified;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::ServerCertVerifier;
+use rustls::client::WantsClientCert;
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
+use rustls::pki_types::{CertificateDer, ServerName, TrustAnchor, pem::PemObject};
 use rustls::version::{TLS12, TLS13};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::Verifier;
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use std::fmt;
 use std::sync::Arc;
 
@@ -64,24 +62,17 @@ pub(super) fn client_config(settings: &TlsSettings) -> Result<Arc<ClientConfig>,
     if let Roots::Only(pem) = &settings.roots {
         extra.extend(certificates(pem)?);
     }
-    let verifier: Arc<dyn ServerCertVerifier> = match &settings.roots {
-        _ if settings.unverified => Arc::new(Unverified(provider.clone())),
-        Roots::System => Arc::new(
-            Verifier::new_with_extra_roots(extra, provider.clone())
-                .map_err(|e| TlsError(format!("no usable roots: {e}")))?,
-        ),
-        Roots::Bundled => {
-            let bundled = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-            verifier(bundled, extra, provider.clone())?
-        }
-        Roots::Only(_) => verifier(RootCertStore::empty(), extra, provider.clone())?,
-    };
-    let config = ClientConfig::builder_with_provider(provider)
+    let config = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[&TLS13, &TLS12])
-        .map_err(|e| TlsError(format!("the provider lacks a TLS version: {e}")))?
-        // "Dangerous" is any verifier handed over ready.
-        .dangerous()
-        .with_custom_certificate_verifier(verifier);
+        .map_err(|e| TlsError(format!("the provider lacks a TLS version: {e}")))?;
+    let config = match &settings.roots {
+        _ if settings.unverified => {
+            config.dangerous().with_custom_certificate_verifier(Arc::new(Unverified(provider)))
+        }
+        Roots::System => trust_system(config, extra, provider)?,
+        Roots::Bundled => trust(config, webpki_roots::TLS_SERVER_ROOTS.to_vec(), extra)?,
+        Roots::Only(_) => trust(config, Vec::new(), extra)?,
+    };
     Ok(Arc::new(match &settings.identity {
         Some(identity) => config.with_client_cert_resolver(identity.resolver()),
         None => config.with_no_client_auth(),
@@ -98,17 +89,57 @@ pub(super) fn server_name(host: &str) -> Option<ServerName<'static>> {
     ServerName::try_from(bare(host).to_owned()).ok()
 }
 
-fn verifier(
-    mut store: RootCertStore,
-    roots: Vec<CertificateDer<'static>>,
-    provider: Arc<CryptoProvider>,
-) -> Result<Arc<WebPkiServerVerifier>, TlsError> {
-    for root in roots {
+/// A configuration before it is said whom to trust.
+type Undecided = ConfigBuilder<ClientConfig, WantsVerifier>;
+/// And after that.
+type Decided = ConfigBuilder<ClientConfig, WantsClientCert>;
+
+/// Trusts these roots and no others.
+fn trust(
+    config: Undecided,
+    roots: Vec<TrustAnchor<'static>>,
+    extra: Vec<CertificateDer<'static>>,
+) -> Result<Decided, TlsError> {
+    let mut store = RootCertStore { roots };
+    for root in extra {
         store.add(root).map_err(|e| TlsError(format!("a root certificate is unusable: {e}")))?;
     }
-    WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider)
-        .build()
-        .map_err(|e| TlsError(format!("no usable roots: {e}")))
+    if store.is_empty() {
+        return Err(TlsError("no usable roots: nobody would be trusted".into()));
+    }
+    // Not by a verifier of our own making: its builder brings the reading of revocation lists along,
+    // which nobody gives us, and which is 30 KiB of the shared library.
+    Ok(config.with_root_certificates(store))
+}
+
+/// Trusts whom the system trusts, by the files in which systems without a verifier of their own keep that.
+#[cfg(not(any(windows, target_vendor = "apple", target_os = "android")))]
+fn trust_system(
+    config: Undecided,
+    extra: Vec<CertificateDer<'static>>,
+    _: Arc<CryptoProvider>,
+) -> Result<Decided, TlsError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut store = RootCertStore::empty();
+    // Among many, some that webpki cannot read are of no matter.
+    store.add_parsable_certificates(found.certs);
+    if let (true, true, Some(why)) = (store.is_empty(), extra.is_empty(), found.errors.first()) {
+        return Err(TlsError(format!("no usable roots: {why}")));
+    }
+    trust(config, store.roots, extra)
+}
+
+/// Leaves it to the verifier of the system.
+#[cfg(any(windows, target_vendor = "apple", target_os = "android"))]
+fn trust_system(
+    config: Undecided,
+    extra: Vec<CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
+) -> Result<Decided, TlsError> {
+    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(extra, provider)
+        .map_err(|e| TlsError(format!("no usable roots: {e}")))?;
+    // "Dangerous" is any verifier handed over ready.
+    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)))
 }
 
 /// The certificates in some PEM texts. A text without one is an error, not an empty list: whoever

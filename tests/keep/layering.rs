@@ -30,8 +30,14 @@ const LAYERS: [Layer; 5] = [
 const ROOT: [&str; 2] = ["lib.rs", "manual"];
 
 /// Crates that only the transport knows: their releases are not ours.
-const TRANSPORT_ONLY: [&str; 5] =
-    ["ureq", "ureq_proto", "rustls", "rustls_platform_verifier", "webpki_roots"];
+const TRANSPORT_ONLY: [&str; 6] = [
+    "ureq",
+    "ureq_proto",
+    "rustls",
+    "rustls_native_certs",
+    "rustls_platform_verifier",
+    "webpki_roots",
+];
 
 /// What of `std` is no value: a decision made of these could not be repeated from its arguments.
 const IMPURE: [&str; 7] = ["fs", "net", "thread", "env", "process", "io", "os"];

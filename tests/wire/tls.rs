@@ -8,6 +8,7 @@ use rustls::HandshakeKind;
 use rustls::version::{TLS12, TLS13};
 use std::fmt::Display;
 use std::io::{Read, Write};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 fn trusting(ca: &Authority, servers: &[&dyn Display]) -> ClientBuilder {
@@ -405,6 +406,49 @@ fn the_bundled_roots_stand_in_for_a_system_without_any() {
     assert_eq!(client.get("/").send().unwrap().text().unwrap(), "p");
     let by_method = over(&[&p]).tls_roots(TlsRoots::Bundled).add_root_pem("no certificate");
     assert_eq!(by_method.build().unwrap_err().status(), Status::TlsMaterial);
+}
+
+/// What the system trusts is in files, which `SSL_CERT_FILE` and `SSL_CERT_DIR` can name: for a process as a
+/// whole, so this test runs itself once more for each.
+#[cfg(target_os = "linux")]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "how this test tells that it is the other process")]
+fn the_roots_of_the_system_are_those_in_its_files() {
+    const SERVER: &str = "ANYHOST_TEST_SERVER";
+    if let Ok(server) = std::env::var(SERVER) {
+        match over(&[&server]).tls_roots(TlsRoots::System).build() {
+            Ok(client) => println!("said: {:?}", client.get("/").send().map(|it| it.status())),
+            Err(error) => println!("said: {:?} {error}", error.status()),
+        }
+        return;
+    }
+    let (ca, other) = (Authority::new(), Authority::new());
+    let p = Server::tls(&ca.server(), Reply::ok("p"));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("roots");
+    let nothing = folder.join("nothing");
+    std::fs::create_dir_all(&nothing).unwrap();
+    for (name, pem, words) in [
+        ("ours.pem", ca.pem(), "Ok(200)"),
+        ("anothers.pem", other.pem(), "unknown issuer"),
+        ("nobodys.pem", "", "said: TlsMaterial no usable roots"),
+    ] {
+        let file = folder.join(name);
+        std::fs::write(&file, pem).unwrap();
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args([
+            "--exact",
+            "tls::the_roots_of_the_system_are_those_in_its_files",
+            "--nocapture",
+        ]);
+        let output = again
+            .env(SERVER, p.url())
+            .env("SSL_CERT_FILE", file)
+            .env("SSL_CERT_DIR", &nothing)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && said.contains(words), "{name}: {said}");
+    }
 }
 
 /// One configuration for all endpoints: the second one of a server resumes what the first began, and
