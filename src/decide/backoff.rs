@@ -19,13 +19,15 @@ use std::time::Duration;
 /// A delay that doubles from `base` to `max`, or [grows](Backoff::with_growth) by another factor.
 ///
 /// ```
-/// use anyhost::decide::Backoff;
+/// use anyhost::Backoff;
 /// use std::time::Duration;
 ///
-/// let backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60), false)?;
-/// assert_eq!(backoff.after(3, 0), Duration::from_secs(4));
-/// assert_eq!(backoff.after(1000, 0), Duration::from_secs(60));
-/// # Ok::<(), anyhost::decide::BackoffError>(())
+/// let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+/// let backoff = Backoff::new(second, minute, false)?;
+/// assert_eq!((backoff.base(), backoff.max(), backoff.jitter()), (second, minute, false));
+/// assert_eq!(backoff.after(3, 0), 4 * second);
+/// assert_eq!(backoff.after(1000, 0), minute);
+/// # Ok::<(), anyhost::BackoffError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
@@ -44,7 +46,8 @@ impl Backoff {
     ///
     /// # Errors
     ///
-    /// Refused unless 0 < `base` <= `max` <= [`LONGEST`](Self::LONGEST). Seed 001 takes any value; a
+    /// Refused, with the [`BackoffError`] that says why, unless 0 < `base` <= `max` <=
+    /// [`LONGEST`](Self::LONGEST). Seed 001 takes any value; a
     /// base of 0 leaves a breaker that never refuses (B-28).
     pub const fn new(base: Duration, max: Duration, jitter: bool) -> Result<Self, BackoffError> {
         if base.is_zero() {
@@ -59,15 +62,26 @@ impl Backoff {
         Ok(Backoff { base, max, jitter, growth: 2 })
     }
 
-    /// The same, each delay `factor` times the one before: 1 keeps every delay at the base, and 0 is
-    /// taken for 1.
+    /// The same, each delay `factor` times the one before, up to the maximum: 1 keeps every delay at the
+    /// base, and 0 is taken for 1.
+    ///
+    /// ```
+    /// # use anyhost::Backoff;
+    /// # use std::time::Duration;
+    /// # let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+    /// let fast = Backoff::new(second, minute, false)?.with_growth(5);
+    /// let waits: Vec<u64> = (1..5).map(|failures| fast.after(failures, 0).as_secs()).collect();
+    /// assert_eq!(waits, [1, 5, 25, 60]);
+    /// # Ok::<(), anyhost::BackoffError>(())
+    /// ```
     #[must_use]
     pub const fn with_growth(self, factor: u32) -> Self {
         Backoff { growth: if factor == 0 { 1 } else { factor }, ..self }
     }
 
     /// The wait after `failures` in a row: `base * growth^(failures - 1)`, at most `max` (B-10). No
-    /// failure counts as one: the answer is `base`.
+    /// failure counts as one: the answer is `base`. `random` is a number of 64 bits, all equally likely, and
+    /// stands for nothing without jitter.
     ///
     /// With jitter a random part of the delay, below 100 % of it, is added, and the sum is cut to
     /// `max` again: seed 001 documents a maximum and then exceeds it (B-B1), we keep it (R6).
@@ -81,7 +95,18 @@ impl Backoff {
     }
 
     /// The wait before returning to an endpoint for the `returns`-th time, counted from 0: uniform in
-    /// [0, min(max, base * 2^returns)), whatever `jitter` says (H-26 lists the ceilings).
+    /// [0, min(max, base * growth^returns)), whatever `jitter` says (H-26 lists the ceilings). `random` is a
+    /// number of 64 bits, all of them equally likely.
+    ///
+    /// ```
+    /// # use anyhost::Backoff;
+    /// # use std::time::Duration;
+    /// let backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1), true)?;
+    /// assert_eq!(backoff.full_jitter(0, 0), Duration::ZERO); // the least that chance gives
+    /// let half = u64::MAX / 2 + 1;
+    /// assert_eq!(backoff.full_jitter(1, half), Duration::from_millis(50)); // half of 100 ms
+    /// # Ok::<(), anyhost::BackoffError>(())
+    /// ```
     pub fn full_jitter(&self, returns: u32, random: u64) -> Duration {
         part_of(self.grown(returns), random)
     }

@@ -38,6 +38,7 @@ use std::time::{Duration, Instant};
 /// use std::time::Duration;
 ///
 /// let quick = BreakerSettings::new(3, Duration::from_millis(250), Duration::from_secs(20), true)?;
+/// assert_eq!((quick.threshold(), quick.backoff().max()), (3, Duration::from_secs(20)));
 /// let client = anyhost::Client::builder().base_urls("https://a.example").breaker(quick).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -53,7 +54,8 @@ impl BreakerSettings {
     ///
     /// # Errors
     ///
-    /// Refused unless `threshold` >= 1 and 0 < `base` <= `max` <= 365 days. Seed 001 takes 0 for
+    /// Refused, with the [`BreakerSettingsError`] that says why, unless `threshold` >= 1 and
+    /// 0 < `base` <= `max` <= 365 days. Seed 001 takes 0 for
     /// either and then refuses requests to keys that never failed (B-27) or none at all (B-28).
     pub fn new(
         threshold: u32,
@@ -69,6 +71,8 @@ impl BreakerSettings {
     }
 
     /// The same with delays that grow by another factor than 2; see [`Backoff::with_growth`].
+    ///
+    /// Example: [`ClientBuilder::proxy_cooldown`](crate::ClientBuilder::proxy_cooldown).
     #[must_use]
     pub fn with_growth(self, factor: u32) -> Self {
         BreakerSettings { backoff: self.backoff.with_growth(factor), ..self }

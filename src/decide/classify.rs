@@ -41,6 +41,8 @@ use std::time::Duration;
 /// }
 /// // In the order of certainty: what is below may be sent again by anybody.
 /// assert!(Delivery::NotProcessed < Delivery::Maybe);
+/// assert_eq!((Delivery::Maybe.code(), Delivery::Maybe.name()), (2, "maybe"));
+/// assert_eq!(Delivery::Maybe.words(), "may have been received");
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +68,7 @@ pub enum Delivery {
 /// // The name is for programs and the same in every language, the words are for people.
 /// assert_eq!(Reason::TlsCert.name(), "tls_cert");
 /// assert_eq!(Reason::TlsCert.code(), 6);
-/// assert!(!Reason::TlsCert.words().is_empty());
+/// assert_eq!(Reason::TlsCert.words(), "certificate not accepted");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

@@ -23,7 +23,9 @@ use std::time::Duration;
 ///
 /// ```
 /// let error = "soon".parse::<anyhost::Timeout>().unwrap_err();
-/// assert!(error.to_string().contains("soon"));
+/// assert_eq!((error.value(), error.rule().split(',').next()), ("soon", Some(
+///     "a duration is a whole number with a unit"
+/// )));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidValue {

@@ -13,6 +13,7 @@ pub struct EndpointId(pub u64);
 /// let client = Client::builder().base_urls("https://a.example").proxies("http://p.example").build()?;
 /// let kinds: Vec<Kind> = client.snapshot().members().iter().map(|it| it.kind()).collect();
 /// assert_eq!(kinds, [Kind::Endpoint, Kind::Proxy]);
+/// assert_eq!(Kind::Proxy.name(), "proxy");
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

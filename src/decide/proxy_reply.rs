@@ -7,7 +7,15 @@ use std::fmt;
 /// Nothing of this is ever the status of an endpoint: whatever an endpoint says through a proxy is the
 /// [`status`](super::Report::status) of a report.
 ///
-/// Example: [`inject`](crate::inject).
+/// ```
+/// use anyhost::inject::ProxyReply;
+///
+/// assert!(ProxyReply::Http(407).is_about_credentials());
+/// let refused = ProxyReply::Socks5(5);
+/// assert!(!refused.is_about_credentials());
+/// let text = "could not or would not connect: connection refused (5)";
+/// assert_eq!(refused.to_string(), text); // to follow "the proxy"
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProxyReply {

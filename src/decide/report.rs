@@ -19,7 +19,8 @@ use std::time::Duration;
 ///
 /// // How far it got is comparable: whatever ended before this had no connection to send over.
 /// assert!(Phase::Tls < Phase::Send);
-/// assert_eq!(Phase::Head.name(), "head");
+/// assert_eq!((Phase::Head.name(), Phase::Head.code()), ("head", 8));
+/// assert_eq!(Phase::Head.words(), "while waiting for the answer");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

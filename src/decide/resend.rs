@@ -41,6 +41,16 @@ pub enum Resend {
 impl Resend {
     /// Whether a request of this method may be sent again. Methods are case-sensitive
     /// (RFC 9110 §9.1): `get` is an unknown method, and an unknown method is not repeated.
+    ///
+    /// ```
+    /// use anyhost::Resend;
+    ///
+    /// let steps = [Resend::Never, Resend::Safe, Resend::Idempotent, Resend::Any];
+    /// let permits = |method| steps.map(|it| it.permits(method));
+    /// assert_eq!(permits("GET"), [false, true, true, true]);
+    /// assert_eq!(permits("PUT"), [false, false, true, true]);
+    /// assert_eq!(permits("POST"), [false, false, false, true]);
+    /// ```
     pub fn permits(self, method: &str) -> bool {
         match self {
             Resend::Never => false,

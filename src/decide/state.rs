@@ -21,6 +21,7 @@ use std::time::Instant;
 /// let snapshot = client.snapshot();
 /// let b = snapshot.find("https://b.example").unwrap();
 /// assert_eq!((b.state(), b.detail()), (State::Disabled, "maintenance until noon"));
+/// assert_eq!((b.state().code(), b.state().name()), (4, "disabled"));
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

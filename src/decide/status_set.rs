@@ -23,6 +23,13 @@ impl StatusSet {
     pub const EMPTY: StatusSet = StatusSet([0; WORDS]);
 
     /// The set of these inclusive ranges. Codes outside 100-999 are left out.
+    ///
+    /// ```
+    /// use anyhost::StatusSet;
+    ///
+    /// const GATEWAY: StatusSet = StatusSet::of(&[(502, 504), (429, 429)]);
+    /// assert_eq!(GATEWAY.to_string(), "429,502-504");
+    /// ```
     pub const fn of(ranges: &[(u16, u16)]) -> Self {
         let mut set = StatusSet::EMPTY;
         let mut i = 0;

@@ -33,7 +33,8 @@ use super::report::{Cause, Ending, Limit, Report};
 /// A policy that gives the first attempt less time than the rest:
 ///
 /// ```
-/// use anyhost::decide::{Execution, TimeoutPolicy};
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Execution, TimeoutPolicy};
 /// use std::time::Duration;
 ///
 /// struct ImpatientAtFirst;
@@ -42,7 +43,20 @@ use super::report::{Cause, Ending, Limit, Report};
 ///     fn attempt_timeout(&self, execution: &Execution) -> Option<Duration> {
 ///         Some(Duration::from_secs(if execution.attempt == 1 { 1 } else { 10 }))
 ///     }
+///
+///     fn uses_latency(&self) -> bool {
+///         false
+///     }
 /// }
+///
+/// # let (a, b) = ("https://a.example", "https://b.example");
+/// # let network = ScriptedTransport::new().on(a, [Reply::times_out()]).on(b, [Reply::times_out()]);
+/// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+/// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+/// let error = client.get("/").attempt_timeout(ImpatientAtFirst).send().unwrap_err();
+/// let took: Vec<u64> = error.attempts().iter().map(|it| it.elapsed().as_secs()).collect();
+/// assert_eq!(took, [1, 10]);
+/// # Ok::<(), anyhost::Error>(())
 /// ```
 pub trait TimeoutPolicy: Send + Sync {
     /// The limit of the next attempt; `None` is no limit.
@@ -54,6 +68,10 @@ pub trait TimeoutPolicy: Send + Sync {
 
     /// Whether it looks at [`Execution::latency`]. A policy that does not spares each call the
     /// counting.
+    ///
+    /// # Default
+    ///
+    /// `true`, which is right for every policy.
     fn uses_latency(&self) -> bool {
         true
     }
@@ -64,10 +82,14 @@ pub trait TimeoutPolicy: Send + Sync {
 /// The default value is the start of a call. Tests of policies set the fields they need:
 ///
 /// ```
-/// use anyhost::decide::Execution;
+/// use anyhost::{Execution, Timeout, TimeoutPolicy};
+/// use std::time::Duration;
 ///
 /// let mut execution = Execution::default();
-/// execution.attempt = 3;
+/// execution.latency = Some(Duration::from_millis(100));
+/// let measured = Timeout::measured(Duration::from_millis(250), Duration::from_secs(5))?;
+/// assert_eq!(measured.attempt_timeout(&execution), Some(Duration::from_millis(400)));
+/// # Ok::<(), anyhost::InvalidValue>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -92,6 +114,17 @@ impl Execution {
     ///
     /// A limit that ran out before sending began, the connect limit above all, counts as an attempt
     /// that did not time out (X-1, X-5).
+    ///
+    /// ```
+    /// use anyhost::Execution;
+    /// use anyhost::inject::{Cause, Ending, Limit, Report};
+    ///
+    /// let mut execution = Execution::default();
+    /// let ending = Ending::Failed(Cause::TimedOut(Limit::Attempt));
+    /// execution.record(&Report { ending, asked_to_send: true, ..Report::new() });
+    /// assert_eq!((execution.attempt, execution.ended), (2, 1));
+    /// assert_eq!((execution.timeouts, execution.last_timed_out), (1, true));
+    /// ```
     pub fn record(&mut self, report: &Report) {
         self.last_timed_out = timed_out_after_sending(report);
         self.timeouts = self.timeouts.saturating_add(self.last_timed_out.into());
@@ -149,14 +182,31 @@ enum Policy {
 impl Timeout {
     /// Gives every attempt the same limit.
     ///
+    /// ```
+    /// use anyhost::{Execution, Timeout, TimeoutPolicy};
+    /// use std::time::Duration;
+    ///
+    /// let timeout = Timeout::fixed(Duration::from_secs(3))?;
+    /// assert_eq!(timeout.attempt_timeout(&Execution::default()), Some(Duration::from_secs(3)));
+    /// assert!(Timeout::fixed(Duration::ZERO).is_err());
+    /// # Ok::<(), anyhost::InvalidValue>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// Zero.
+    /// Zero: an attempt in no time is none, and `0` must not be taken for "no limit" (ruling R9).
     pub fn fixed(limit: Duration) -> Result<Self, InvalidValue> {
         Timeout::adaptive(limit, [])
     }
 
     /// Sets no limit: an attempt ends by itself or by the call's deadline.
+    ///
+    /// ```
+    /// use anyhost::{Execution, Timeout, TimeoutPolicy};
+    ///
+    /// assert_eq!(Timeout::infinite().attempt_timeout(&Execution::default()), None);
+    /// assert_eq!(Timeout::infinite().to_string(), "off");
+    /// ```
     pub const fn infinite() -> Self {
         Timeout(Policy::Infinite)
     }
@@ -177,7 +227,7 @@ impl Timeout {
     /// # Examples
     ///
     /// ```
-    /// use anyhost::decide::{Execution, Timeout, TimeoutPolicy};
+    /// use anyhost::{Execution, Timeout, TimeoutPolicy};
     /// use std::time::Duration;
     ///
     /// let (usual, first, second) =
@@ -191,7 +241,7 @@ impl Timeout {
     /// assert_eq!(timeout.attempt_timeout(&execution), Some(second));
     /// execution.last_timed_out = false;
     /// assert_eq!(timeout.attempt_timeout(&execution), Some(usual));
-    /// # Ok::<(), anyhost::decide::InvalidValue>(())
+    /// # Ok::<(), anyhost::InvalidValue>(())
     /// ```
     pub fn adaptive(
         usual: Duration,
@@ -311,8 +361,10 @@ impl fmt::Display for Timeout {
 /// been refused, so that the refusal surfaces where the client is built.
 ///
 /// ```
-/// use anyhost::{Client, Timeout};
+/// use anyhost::{Client, IntoTimeoutPolicy, Timeout};
 /// use std::time::Duration;
+///
+/// assert!(Duration::from_secs(1).into_timeout_policy().is_ok());
 ///
 /// // A policy that was refused is told when the client is built.
 /// let built = Client::builder()

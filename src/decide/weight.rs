@@ -179,6 +179,16 @@ impl WeightStrategy {
     /// A success adds `increment`, a failure divides by `divisor`, rounded half to even
     /// (A-W13, A-W14). A divisor of 1 lets no failure count.
     ///
+    /// ```
+    /// use anyhost::decide::{Weight, WeightError, WeightStrategy};
+    ///
+    /// let gentle = WeightStrategy::add_or_divide(100, 2)?;
+    /// let failed = gentle.after(Weight::default(), false);
+    /// assert_eq!((failed.value(), gentle.after(failed, true).value()), (500, 600));
+    /// assert_eq!(WeightStrategy::add_or_divide(100, 0), Err(WeightError::DivisorIsZero));
+    /// # Ok::<(), WeightError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`WeightError::DivisorIsZero`].
@@ -193,6 +203,14 @@ impl WeightStrategy {
     }
 
     /// A success adds `delta`, a failure subtracts it (A-W7).
+    ///
+    /// ```
+    /// use anyhost::decide::{Weight, WeightStrategy};
+    ///
+    /// let steps = WeightStrategy::fixed_delta(400);
+    /// let failed = steps.after(Weight::default(), false);
+    /// assert_eq!((failed.value(), steps.after(failed, true).value()), (600, 1000));
+    /// ```
     pub const fn fixed_delta(delta: u32) -> Self {
         WeightStrategy { success: Step::Add(delta), failure: Step::Subtract(delta) }
     }
@@ -244,6 +262,12 @@ impl WeightStrategy {
     }
 
     /// Leaves every weight as it is (A-W11): fixed shares, whatever happens.
+    ///
+    /// ```
+    /// use anyhost::decide::{Weight, WeightStrategy};
+    ///
+    /// assert_eq!(WeightStrategy::none().after(Weight::default(), false), Weight::default());
+    /// ```
     pub const fn none() -> Self {
         WeightStrategy { success: Step::Keep, failure: Step::Keep }
     }

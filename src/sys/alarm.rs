@@ -6,7 +6,20 @@ use std::time::Instant;
 /// Ends a wait on a clock before its time; see
 /// [`Clock::sleep_until_or_rung`](super::Clock::sleep_until_or_rung).
 ///
-/// Example: [`inject::Clock`](crate::inject::Clock).
+/// ```
+/// use anyhost::inject::Alarm;
+/// use std::sync::Arc;
+/// use std::time::{Duration, Instant};
+///
+/// let alarm = Arc::new(Alarm::new());
+/// let waiter = std::thread::spawn({
+///     let alarm = alarm.clone();
+///     move || alarm.wait_until(Instant::now() + Duration::from_secs(3600))
+/// });
+/// alarm.ring();
+/// waiter.join().unwrap(); // at once
+/// assert!(alarm.has_rung());
+/// ```
 #[derive(Debug, Default)]
 pub struct Alarm {
     rung: Mutex<bool>,
@@ -19,7 +32,7 @@ impl Alarm {
         Alarm::default()
     }
 
-    /// Rings, once and for all.
+    /// Rings, once and for all: whoever waits returns, and whoever comes to wait later does not.
     pub fn ring(&self) {
         *self.rung.lock() = true;
         self.changed.notify_all();

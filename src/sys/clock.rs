@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// none of them.
 ///
 /// ```
-/// use anyhost::inject::Clock;
+/// use anyhost::inject::{Alarm, Clock};
 /// use std::time::Instant;
 ///
 /// /// Time that does not pass.
@@ -20,6 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 ///         self.0
 ///     }
 ///     fn sleep_until(&self, _: Instant) {}
+///     fn sleep_until_or_rung(&self, _: Instant, _: &Alarm) {}
 ///     fn unix_seconds(&self) -> u64 {
 ///         0
 ///     }
@@ -37,7 +38,11 @@ pub trait Clock: Send + Sync {
     /// Returns at `instant`, or at once if it has passed.
     fn sleep_until(&self, instant: Instant);
     /// The same, but ends early when the alarm rings: the call was cancelled, or its client shut down.
-    /// A clock that does not know better waits until the instant.
+    /// [`Alarm::wait_until`] waits so on the machine's time.
+    ///
+    /// # Default
+    ///
+    /// Waits until the instant, as [`sleep_until`](Clock::sleep_until) does.
     fn sleep_until_or_rung(&self, instant: Instant, _alarm: &Alarm) {
         self.sleep_until(instant);
     }

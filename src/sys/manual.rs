@@ -54,7 +54,7 @@ impl ManualClock {
         })))
     }
 
-    /// Moves it on.
+    /// Moves it on. Whoever waits on it is not woken: nobody waits in the time of this clock.
     pub fn advance(&self, by: Duration) {
         self.0.lock().now += by;
     }
@@ -66,6 +66,20 @@ impl ManualClock {
 
     /// Sets the wall clock, which decides nothing but what a date in Retry-After means where the
     /// answer has no date of its own. The monotonic time stays.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # use std::time::Duration;
+    /// # let a = "https://a.example";
+    /// // "at half past eight"; the answer does not say what time it is.
+    /// let date = "Sun, 06 Nov 1994 08:30:00 GMT";
+    /// let network = ScriptedTransport::new().on(a, [Reply::status(503).header("Retry-After", date)]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone());
+    /// # let client = builder.clock(network.clock()).build()?;
+    /// network.clock().set_unix_seconds(784_110_540); // 08:29
+    /// assert_eq!(client.get("/").send()?.retry_after(), Some(Duration::from_secs(60)));
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn set_unix_seconds(&self, seconds: u64) {
         let hands = &mut *self.0.lock();
         hands.wall_at_start = i128::from(seconds) - i128::from(hands.elapsed().as_secs());

@@ -17,7 +17,7 @@ use std::io::{self, ErrorKind};
 
 /// Why an attempt ended, or a body after it: the part of a report that an error knows.
 ///
-/// Example: [`inject`](crate::inject).
+/// Example: [`inject::BodySource`](crate::inject::BodySource).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// What went wrong.
@@ -38,6 +38,8 @@ impl std::error::Error for Failure {}
 
 impl Failure {
     /// A failure without an error number.
+    ///
+    /// Example: [`inject::BodySource`](crate::inject::BodySource).
     pub fn new(cause: Cause, detail: impl Into<Cow<'static, str>>) -> Self {
         Failure { cause, os_error: 0, detail: detail.into() }
     }

@@ -22,7 +22,36 @@ const TRUSTED_LENGTH: u64 = 64 << 10;
 ///
 /// Dropped before its end, it leaves nothing behind that another exchange could read.
 ///
-/// Example: [`inject`](crate::inject).
+/// ```
+/// use anyhost::inject::{AnswerBody, BodySource, Cause, Failure};
+/// use std::time::Instant;
+///
+/// /// A body that comes in single bytes, and breaks off.
+/// struct Drops(u64);
+///
+/// impl BodySource for Drops {
+///     fn read(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
+///         if self.0 == 2 {
+///             return Err(Failure::new(Cause::Truncated, "the tap ran dry"));
+///         }
+///         self.0 += 1;
+///         buf[0] = b'.';
+///         Ok(1)
+///     }
+///
+///     fn bytes_received(&self) -> Option<u64> {
+///         Some(self.0)
+///     }
+///
+///     fn limit(&self, _until: Instant) {} // nothing here waits
+/// }
+///
+/// let mut body = AnswerBody::reader(Drops(0), Some(5));
+/// assert_eq!(body.length(), Some(5));
+/// let mut buf = [0; 16];
+/// assert_eq!((body.pull(&mut buf), body.pull(&mut buf)), (Ok(1), Ok(1)));
+/// assert_eq!(body.pull(&mut buf).unwrap_err().cause, Cause::Truncated);
+/// ```
 pub trait BodySource: Send {
     /// Reads some bytes into `buf`, which has room for one at least; 0 is the end of a complete body.
     ///
@@ -70,12 +99,24 @@ enum State {
 }
 
 impl AnswerBody {
-    /// A body still to be read, of `length` bytes where the head says so.
+    /// A body still to be read, of `length` bytes where the head says so. One that is there already is made
+    /// [`from`](From::from) its bytes.
+    ///
+    /// Example: [`inject::BodySource`](crate::inject::BodySource).
     pub fn reader(source: impl BodySource + 'static, length: Option<u64>) -> Self {
         AnswerBody { state: State::Source(Box::new(source)), length, received: None, meter: None }
     }
 
-    /// The same, counted by the meter of its attempt as it is read.
+    /// The same, counted by the meter of its attempt as it is read. The client does it with what a transport
+    /// hands out.
+    ///
+    /// ```
+    /// use anyhost::inject::AnswerBody;
+    ///
+    /// let body = AnswerBody::from(b"hello".to_vec()).metered_by(None); // nobody watches the call
+    /// assert_eq!(std::io::read_to_string(body)?, "hello");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn metered_by(mut self, meter: Option<&Arc<Meter>>) -> Self {
         if let Some(meter) = meter {
             meter.expect(self.length);
@@ -85,11 +126,34 @@ impl AnswerBody {
     }
 
     /// How many bytes it has, where that is known before they are read.
+    ///
+    /// Example: [`inject::BodySource`](crate::inject::BodySource).
     pub fn length(&self) -> Option<u64> {
         self.length
     }
 
     /// Must be over at this time, or earlier if the limits of the attempt say so. To be said once.
+    ///
+    /// ```
+    /// use anyhost::inject::{AnswerBody, BodySource, Failure};
+    /// use std::sync::mpsc::{Sender, channel};
+    /// use std::time::Instant;
+    ///
+    /// struct Told(Sender<Instant>);
+    ///
+    /// impl BodySource for Told {
+    ///     fn read(&mut self, _: &mut [u8]) -> Result<usize, Failure> {
+    ///         Ok(0)
+    ///     }
+    ///     fn limit(&self, until: Instant) {
+    ///         self.0.send(until).unwrap();
+    ///     }
+    /// }
+    ///
+    /// let ((tell, told), now) = (channel(), Instant::now());
+    /// AnswerBody::reader(Told(tell), None).limit(now);
+    /// assert_eq!(told.recv(), Ok(now)); // the source is what keeps it
+    /// ```
     pub fn limit(&self, until: Instant) {
         if let State::Source(source) = &self.state {
             source.limit(until);
@@ -101,6 +165,8 @@ impl AnswerBody {
     /// # Errors
     ///
     /// What the source says.
+    ///
+    /// Example: [`inject::BodySource`](crate::inject::BodySource).
     pub fn pull(&mut self, buf: &mut [u8]) -> Result<usize, Failure> {
         if buf.is_empty() {
             return Ok(0);
@@ -146,6 +212,16 @@ impl AnswerBody {
 
     /// Reads all of it within its attempt, and brings the attempt's report up to date: a body that
     /// breaks off, or is longer than `max` bytes, is how the attempt ended.
+    ///
+    /// ```
+    /// use anyhost::inject::{AnswerBody, Cause, Ending, Report};
+    ///
+    /// let mut report = Report { ending: Ending::Answered, ..Report::new() };
+    /// let body = || AnswerBody::from(b"hello".to_vec());
+    /// assert_eq!(body().read_whole(5, &mut report), Some(b"hello".to_vec()));
+    /// assert_eq!(body().read_whole(4, &mut report), None);
+    /// assert_eq!(report.ending, Ending::Failed(Cause::TooLarge));
+    /// ```
     pub fn read_whole(mut self, max: u64, report: &mut Report) -> Option<Vec<u8>> {
         let read = self.whole(max);
         report.bytes_received = self.bytes_received().unwrap_or(report.bytes_received);

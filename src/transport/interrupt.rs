@@ -25,7 +25,7 @@ use std::sync::{Arc, Weak};
 
 /// Something that blocks, or that has others to wake.
 ///
-/// Example: [`inject`](crate::inject).
+/// Example: [`inject::Interrupt`](crate::inject::Interrupt).
 pub trait Wake: Send + Sync {
     /// Ends what is blocked now and will be. Called under a lock: it may not block.
     fn wake(&self);
@@ -53,7 +53,32 @@ impl Wake for Interrupt {
 
 /// Whether the caller still wants the call, as a transport sees it.
 ///
-/// Example: [`inject`](crate::inject).
+/// A transport lists what it blocks on while it does so. A [`TcpStream`] is something to list: it is shut
+/// down.
+///
+/// ```
+/// use anyhost::inject::{Interrupt, Wake};
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+///
+/// /// A queue that somebody may be waiting at.
+/// #[derive(Default)]
+/// struct Queue {
+///     closed: AtomicBool,
+/// }
+///
+/// impl Wake for Queue {
+///     fn wake(&self) {
+///         self.closed.store(true, SeqCst);
+///     }
+/// }
+///
+/// let (interrupt, queue) = (Interrupt::new(), Arc::new(Queue::default()));
+/// assert!(interrupt.watch(&queue)); // and now wait at the queue
+/// interrupt.trigger(); // from another thread
+/// assert!(queue.closed.load(SeqCst) && interrupt.is_triggered());
+/// assert!(!interrupt.forget(&queue)); // it may have been woken: not to be used again
+/// ```
 #[derive(Default)]
 pub struct Interrupt {
     triggered: AtomicBool,

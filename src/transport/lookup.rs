@@ -58,7 +58,7 @@ pub enum LookupError {
 /// of the same shape implement it.
 ///
 /// ```
-/// use anyhost::inject::LookupError;
+/// use anyhost::inject::{LookupError, NameLookup};
 /// use std::net::SocketAddr;
 ///
 /// // Names from a table of the program's own; a closure is enough.
@@ -66,6 +66,7 @@ pub enum LookupError {
 ///     "api.internal" => Ok(vec![SocketAddr::from(([10, 0, 0, 7], port))]),
 ///     _ => Err(LookupError::NameUnknown),
 /// };
+/// assert_eq!(table.look_up("api.example", 443), Err(LookupError::NameUnknown));
 /// let client = anyhost::Client::builder().base_urls("https://api.internal").lookup(table).build()?;
 /// # Ok::<(), anyhost::Error>(())
 /// ```

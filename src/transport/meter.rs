@@ -26,18 +26,24 @@ use std::time::{Duration, Instant};
 /// See [`RequestBuilder::progress`](crate::RequestBuilder::progress).
 ///
 /// ```
+/// # use anyhost::testing::{Reply, ScriptedTransport};
 /// use std::ops::ControlFlow;
+/// use std::sync::mpsc::channel;
 /// use std::time::Duration;
-/// # let client = anyhost::Client::new("https://a.example")?;
+/// # let a = "https://a.example";
+/// # let network = ScriptedTransport::new().on(a, [Reply::ok("done")]);
+/// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone());
+/// # let client = builder.clock(network.clock()).build()?;
 ///
-/// let request = client.get("/big").progress(Duration::from_millis(250), |so_far| {
-///     match so_far.total() {
-///         Some(total) => eprintln!("{} of {total} bytes", so_far.received()),
-///         None => eprintln!("{} bytes", so_far.received()),
-///     }
+/// let (tell, told) = channel();
+/// let watch = move |so_far: &anyhost::Transferred| {
+///     let total = so_far.total().map_or("?".to_owned(), |total| total.to_string());
+///     let (attempt, sent, received) = (so_far.attempt(), so_far.sent(), so_far.received());
+///     tell.send(format!("{attempt}: sent {sent}, received {received} of {total}")).unwrap();
 ///     ControlFlow::Continue(()) // Break ends the call
-/// });
-/// # drop(request);
+/// };
+/// client.post("/jobs").body("work").progress(Duration::from_millis(250), watch).send()?;
+/// assert_eq!(told.recv().unwrap(), "1: sent 4, received 4 of 4"); // of the complete answer
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +132,52 @@ impl Watcher {
 /// Whoever blocks in an attempt waits no longer than [`due_in`](Meter::due_in) at a time, calls
 /// [`tick`](Meter::tick) then, and looks at the interrupt of the attempt after that.
 ///
-/// Example: [`inject`](crate::inject).
+/// ```
+/// use anyhost::inject::{Answer, AnswerBody, Attempt, Ending, HeaderMap, Outgoing, Phase, Report, Transport};
+/// use std::ops::ControlFlow;
+/// use std::time::{Duration, Instant};
+///
+/// /// A server that needs 20 ms for its answer.
+/// struct Slow;
+///
+/// impl Transport for Slow {
+///     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
+///         let over = Instant::now() + Duration::from_millis(20);
+///         if let (Some(meter), Outgoing::Bytes(bytes)) = (attempt.meter, &attempt.body) {
+///             meter.sent(bytes.len() as u64);
+///         }
+///         loop {
+///             let left = over.saturating_duration_since(Instant::now());
+///             if left.is_zero() || attempt.interrupt.is_triggered() {
+///                 break;
+///             }
+///             std::thread::sleep(attempt.meter.map_or(left, |meter| meter.due_in().min(left)));
+///             if let Some(meter) = attempt.meter {
+///                 meter.tick();
+///             }
+///         }
+///         let report = Report {
+///             phase: Phase::Body,
+///             ending: Ending::Answered,
+///             status: Some(204),
+///             asked_to_send: true,
+///             ..Report::new()
+///         };
+///         (report, Some(Answer { status: 204, headers: HeaderMap::new(), body: AnswerBody::default() }))
+///     }
+/// }
+///
+/// let client = anyhost::Client::builder().base_urls("https://a.example").transport(Slow).build()?;
+/// let (tell, told) = std::sync::mpsc::channel();
+/// let watch = move |so_far: &anyhost::Transferred| {
+///     tell.send(so_far.sent()).unwrap();
+///     ControlFlow::Continue(())
+/// };
+/// client.post("/").body("ab").progress(Duration::from_millis(1), watch).send()?;
+/// let told: Vec<u64> = told.iter().collect();
+/// assert!(told.len() > 1 && told.iter().all(|sent| *sent == 2), "{told:?}");
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 pub struct Meter {
     watcher: Arc<Watcher>,
     attempt: u32,

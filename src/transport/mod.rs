@@ -139,7 +139,51 @@ pub(crate) fn forks() -> u32 {
 
 /// Performs attempts.
 ///
-/// Example: [`inject`](crate::inject).
+/// One from the ground up is in [`inject`](crate::inject); this one stands before another:
+///
+/// ```
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::inject::{Answer, Attempt, ProxyUrl, Report, Transport};
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+///
+/// /// Counts the bytes of what a transport hands out, and leaves all else to it.
+/// struct Counting<T> {
+///     inner: T,
+///     known: Arc<AtomicUsize>,
+/// }
+///
+/// impl<T: Transport> Transport for Counting<T> {
+///     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>) {
+///         let (report, answer) = self.inner.attempt(attempt);
+///         let length = answer.as_ref().and_then(|answer| answer.body.length()).unwrap_or(0);
+///         self.known.fetch_add(length as usize, Relaxed);
+///         (report, answer)
+///     }
+///     fn require_tls(&self) -> Result<(), String> {
+///         self.inner.require_tls()
+///     }
+///     fn forget(&self, endpoint: u64) {
+///         self.inner.forget(endpoint);
+///     }
+///     fn forget_proxy(&self, proxy: &ProxyUrl) {
+///         self.inner.forget_proxy(proxy);
+///     }
+///     fn drop_idle(&self) {
+///         self.inner.drop_idle();
+///     }
+/// }
+///
+/// # let network = ScriptedTransport::new().on("https://a.example", [Reply::ok("hello")]);
+/// let known = Arc::new(AtomicUsize::new(0));
+/// let client = anyhost::Client::builder()
+///     .base_urls("https://a.example")
+///     .transport(Counting { inner: network, known: known.clone() })
+///     .build()?;
+/// client.get("/").send()?;
+/// assert_eq!(known.load(Relaxed), 5);
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 pub trait Transport: Send + Sync {
     /// Makes one attempt, blocking no longer than its limits allow, until the head of an answer is
     /// there. The answer is there exactly when the report's ending is `Answered`, and its phase is then
@@ -150,15 +194,23 @@ pub trait Transport: Send + Sync {
     /// codings included, under `limits.body_until` and `limits.stall`.
     fn attempt(&self, attempt: Attempt<'_>) -> (Report, Option<Answer>);
 
-    /// Says whether https can be spoken, before anything depends on it.
+    /// Says whether https can be spoken, before anything depends on it: asked where a client is built, and
+    /// its lists are replaced, with an https endpoint or proxy.
+    ///
+    /// # Default
+    ///
+    /// It can.
     ///
     /// # Errors
-    /// Why certificates cannot be verified.
+    ///
+    /// Why certificates cannot be verified; the caller gets it as
+    /// [`Status::TlsMaterial`](crate::Status::TlsMaterial).
     fn require_tls(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// An endpoint is in use no longer: its idle connections can go.
+    /// An endpoint is in use no longer: its idle connections can go. It is the number that its attempts had
+    /// in [`Attempt::endpoint`]. Keeps them by default, as the next two.
     fn forget(&self, _endpoint: u64) {}
 
     /// A proxy is in use no longer: the idle connections through it can go.

@@ -16,7 +16,13 @@ const SOCKS5_FIELD: usize = 255;
 
 /// How a proxy is spoken to.
 ///
-/// Example: [`Proxy`](crate::Proxy).
+/// ```
+/// use anyhost::inject::ProxyScheme;
+///
+/// let (http, socks) = (ProxyScheme::Http, ProxyScheme::Socks5h);
+/// assert_eq!((http.name(), http.default_port(), http.is_http()), ("http", 80, true));
+/// assert_eq!((socks.name(), socks.default_port(), socks.is_http()), ("socks5h", 1080, false));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProxyScheme {

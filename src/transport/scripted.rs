@@ -150,6 +150,8 @@ impl ScriptedTransport {
 
     /// From now on: the same for a network in use, in the place of what it was to reply.
     ///
+    /// Example: [`testing`](crate::testing).
+    ///
     /// # Panics
     ///
     /// Where there is no reply.
@@ -169,8 +171,22 @@ impl ScriptedTransport {
     /// let network = ScriptedTransport::new()
     ///     .on("https://a.example", [Reply::ok("hello")])
     ///     .on_proxy("http://one.example:3128", [Reply::proxy_answers(ProxyReply::Http(407))])
-    ///     .on_proxy("http://two.example:3128", [Reply::refused(), Reply::passes()]);
-    /// # let _ = network;
+    ///     .on_proxy("http://two.example:3128", [Reply::tunnel_times_out(), Reply::passes()]);
+    /// # let builder = anyhost::Client::builder().base_urls("https://a.example").seed(1);
+    /// # let builder = builder.set("proxy_base_delay", "1ms").transport(network.clone());
+    /// let client = builder
+    ///     .proxies("http://one.example:3128, http://two.example:3128")
+    ///     .clock(network.clock())
+    ///     .build()?;
+    /// let _ = client.get("/").send(); // neither of them leads on
+    /// network.clock().advance(std::time::Duration::from_secs(1));
+    /// let answer = client.get("/").send()?;
+    /// assert_eq!(answer.attempts()[0].proxy(), Some("http://two.example:3128"));
+    ///
+    /// network.now_on_proxy("http://two.example:3128", [Reply::proxy_answers(ProxyReply::Http(403))]);
+    /// let error = client.get("/").send().unwrap_err();
+    /// assert_eq!(error.reason(), anyhost::Reason::TunnelRefused);
+    /// # Ok::<(), anyhost::Error>(())
     /// ```
     ///
     /// # Panics
@@ -183,6 +199,8 @@ impl ScriptedTransport {
     }
 
     /// From now on: the same for a network in use.
+    ///
+    /// Example: [`ScriptedTransport::on_proxy`].
     ///
     /// # Panics
     ///
@@ -198,11 +216,29 @@ impl ScriptedTransport {
     }
 
     /// Every attempt so far, in the order in which they began.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let (a, b) = ("https://a.example", "https://b.example");
+    /// let network = ScriptedTransport::new().on(a, [Reply::refused()]).on(b, [Reply::ok("")]);
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+    /// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+    /// client.get("/").send()?;
+    /// let urls: Vec<String> = network.attempts().iter().map(|it| it.url.clone()).collect();
+    /// assert_eq!(urls, ["https://a.example/", "https://b.example/"]);
+    /// assert_eq!((network.attempts_at(a).len(), network.received_at(a).len()), (1, 0));
+    ///
+    /// network.forget_attempts();
+    /// assert!(network.attempts().is_empty());
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     pub fn attempts(&self) -> Vec<Seen> {
         self.network.lock().attempts.clone()
     }
 
     /// The attempts at this base URL, those included that came to no connection.
+    ///
+    /// Example: [`ScriptedTransport::attempts`].
     pub fn attempts_at(&self, base_url: &str) -> Vec<Seen> {
         self.seen(base_url, |_| true)
     }
@@ -213,6 +249,8 @@ impl ScriptedTransport {
     }
 
     /// Forgets the attempts so far. Replies stay where they are.
+    ///
+    /// Example: [`ScriptedTransport::attempts`].
     pub fn forget_attempts(&self) {
         let network = &mut *self.network.lock();
         network.forgotten += network.attempts.len();
@@ -309,9 +347,36 @@ impl fmt::Debug for ScriptedTransport {
 /// use std::time::Duration;
 ///
 /// let second = Duration::from_secs(1);
-/// let busy = Reply::status(503).retry_after(120 * second).body("later");
+/// let busy = Reply::status(503).header("Server", "nginx").retry_after(120 * second).body("later");
 /// let slow = Reply::ok("at last").connects_after(second).takes(2 * second);
-/// let broken = Reply::ok("half of it").breaks_off();
+/// ```
+///
+/// What a POST comes to:
+///
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::{Delivery, Reason};
+///
+/// for (reply, reason, delivery) in [
+///     (Reply::refused(), Reason::Refused, Delivery::NotSent),
+///     (Reply::unreachable(), Reason::Unreachable, Delivery::NotSent),
+///     (Reply::no_such_name(), Reason::Dns, Delivery::NotSent),
+///     (Reply::bad_certificate(), Reason::TlsCert, Delivery::NotSent),
+///     (Reply::connect_times_out(), Reason::Timeout, Delivery::NotSent),
+///     (Reply::times_out(), Reason::Timeout, Delivery::Maybe),
+///     (Reply::resets_after_sending(), Reason::Reset, Delivery::Maybe),
+///     (Reply::closes_after_sending(), Reason::Eof, Delivery::Maybe),
+///     (Reply::not_http(), Reason::Protocol, Delivery::Maybe),
+///     (Reply::ok("half of it").breaks_off(), Reason::Truncated, Delivery::Answered),
+///     (Reply::ok("half of it").stalls(), Reason::Timeout, Delivery::Answered),
+/// ] {
+///     let network = ScriptedTransport::new().on("https://a.example", [reply]);
+/// #   let builder = anyhost::Client::builder().base_urls("https://a.example");
+/// #   let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+///     let error = client.post("/orders").body("{}").send().unwrap_err();
+///     assert_eq!((error.reason(), error.delivery()), (reason, delivery));
+/// }
+/// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Reply {
@@ -415,11 +480,15 @@ impl Reply {
 
     /// The request goes out on an idle connection that has died; the replay on a fresh one, where
     /// there is one, takes the next reply (ruling R2).
+    ///
+    /// Example: [`Attempt::is_replay`](crate::Attempt::is_replay).
     pub fn stale_connection() -> Self {
         Reply::new(End::Stale)
     }
 
     /// Of a proxy: lets the attempt through to its target, whose reply it then is.
+    ///
+    /// Example: [`ScriptedTransport::on_proxy`].
     pub fn passes() -> Self {
         Reply::new(End::Passes)
     }
@@ -428,11 +497,15 @@ impl Reply {
     ///
     /// An http target asked for through a proxy that speaks HTTP has no tunnel that could be refused:
     /// there 407 comes after the request was sent, and any other status is an answer like the target's.
+    ///
+    /// Example: [`ScriptedTransport::on_proxy`].
     pub fn proxy_answers(answer: ProxyReply) -> Self {
         Reply::new(End::Refused(answer))
     }
 
     /// Of a proxy: takes the connection, and is silent when it is asked for the target.
+    ///
+    /// Example: [`ScriptedTransport::on_proxy`].
     pub fn tunnel_times_out() -> Self {
         Reply::new(End::NoConnection(Phase::Tunnel, None))
     }
@@ -518,6 +591,21 @@ impl Reply {
 
     /// Runs `what` while the attempt is under way, after its request was sent if it is: to change
     /// something just then, or to hold several attempts there at once.
+    ///
+    /// ```
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// use anyhost::{Cancel, Status};
+    /// # let a = "https://a.example";
+    ///
+    /// let cancel = Cancel::new();
+    /// let impatient = cancel.clone();
+    /// let reply = Reply::times_out().meanwhile(move || impatient.trigger());
+    /// let network = ScriptedTransport::new().on(a, [reply]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).transport(network.clone());
+    /// # let client = builder.clock(network.clock()).build()?;
+    /// assert_eq!(client.get("/").cancel(&cancel).send().unwrap_err().status(), Status::Cancelled);
+    /// # Ok::<(), anyhost::Error>(())
+    /// ```
     #[must_use]
     pub fn meanwhile(mut self, what: impl Fn() + Send + Sync + 'static) -> Self {
         self.meanwhile = Some(Arc::new(what));
