@@ -3,8 +3,9 @@
 //! The C contract has its own list, `include/symbols.txt`. `ANYHOST_BLESS=1 cargo test --test keep api`
 //! writes this one anew.
 
+use crate::examples::handed_out;
 use crate::{read, root, scratch, switch};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,27 +26,37 @@ fn word(text: &str) -> &str {
     text.split(|c: char| c != '_' && !c.is_alphanumeric()).next().unwrap_or_default()
 }
 
-/// A line with what `client` defines under the name at the root, by which a program knows it. The listing
-/// tells of some of it by the other.
-fn shown(line: &str, types: &BTreeSet<String>) -> String {
-    let mut parts = line.split("anyhost::client::");
-    let mut shown = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let at_root = types.contains(&format!("anyhost::{}", word(part)));
-        shown += if at_root { "anyhost::" } else { "anyhost::client::" };
-        shown += part;
+/// Where a program finds what the layers define: `client::Client` is `Client`, and `sys::Alarm` is
+/// `inject::Alarm`. At the root, where it is there too.
+fn places(library: &str) -> BTreeMap<String, String> {
+    let mut places = BTreeMap::new();
+    for part in library.split("\npub mod ") {
+        let name = word(part);
+        // Of a module in a file of its own, what follows is of the root again.
+        let here = part[name.len()..].starts_with(" {");
+        let module = if here { format!("{name}::") } else { String::new() };
+        for (folder, name) in handed_out(part) {
+            let layer = folder.trim_start_matches("src/");
+            places.entry(format!("{layer}::{name}")).or_insert(format!("{module}{name}"));
+        }
     }
-    shown
+    places
 }
 
-/// The paths of the types and traits of a listing.
-fn types(lines: &BTreeSet<String>) -> BTreeSet<String> {
-    let kinds = [" struct ", " enum ", " trait ", " type "];
-    let paths = lines.iter().filter_map(|line| {
-        let (_, path) = kinds.iter().find_map(|kind| line.split_once(kind))?;
-        Some(path.split(['<', '(', ' ', '{']).next().unwrap_or_default())
-    });
-    paths.map(|path| path.trim_end_matches(':').to_owned()).collect()
+/// A line with each name as a program knows it. The listing tells of some by the path that is hidden.
+fn shown(line: &str, places: &BTreeMap<String, String>) -> String {
+    let mut parts = line.split("anyhost::");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let layer = word(part);
+        let name = word(part[layer.len()..].trim_start_matches("::"));
+        let place = places.get(&format!("{layer}::{name}"));
+        let rest = place.map(|_| &part[layer.len() + "::".len() + name.len()..]);
+        shown += "anyhost::";
+        shown += place.map_or("", String::as_str);
+        shown += rest.unwrap_or(part);
+    }
+    shown
 }
 
 /// What rustdoc knows of the crate, as JSON. An unstable output: asked of the stable rustdoc by a script,
@@ -74,8 +85,8 @@ fn listed() -> Option<String> {
         .build()
         .ok()?;
     let lines: BTreeSet<String> = api.items().map(|item| item.to_string()).collect();
-    let types = types(&lines);
-    let lines: BTreeSet<String> = lines.iter().map(|line| shown(line, &types)).collect();
+    let places = places(&read("src/lib.rs"));
+    let lines: BTreeSet<String> = lines.iter().map(|line| shown(line, &places)).collect();
     Some(lines.into_iter().filter(|line| !is_hidden(line)).map(|line| line + "\n").collect())
 }
 
@@ -111,11 +122,19 @@ fn the_api_is_what_is_shown() {
     assert!(is_hidden("impl core::fmt::Debug for anyhost::sys::Alarm"));
     assert!(!is_hidden("pub fn anyhost::Client::get(&self) -> anyhost::client::Gone"));
     assert!(!is_hidden("pub mod anyhost::system"));
-    let lines = ["pub struct anyhost::Client", "pub trait anyhost::Judge: Send"];
-    let types = types(&lines.map(str::to_owned).into());
-    assert_eq!(
-        shown("pub fn anyhost::client::Client::set(&self, impl anyhost::client::Judge)", &types),
-        "pub fn anyhost::Client::set(&self, impl anyhost::Judge)"
-    );
-    assert!(is_hidden(&shown("pub fn anyhost::client::Gone::get()", &types)));
+    let library = "pub mod client;\n\npub use client::{Attempt, Client};\npub use decide::Phase;\n\npub mod inject {\n    \
+                   pub use crate::decide::Phase;\n    pub use crate::transport::{Attempt, Wake};\n}\n";
+    let places = places(library);
+    for (raw, known) in [
+        (
+            "anyhost::client::Client::set(anyhost::decide::Phase)",
+            "anyhost::Client::set(anyhost::Phase)",
+        ),
+        ("<anyhost::client::Attempt>", "<anyhost::Attempt>"),
+        ("(anyhost::transport::Attempt<'_>)", "(anyhost::inject::Attempt<'_>)"),
+        ("anyhost::inject::Wake::wake()", "anyhost::inject::Wake::wake()"),
+    ] {
+        assert_eq!(shown(raw, &places), known);
+    }
+    assert!(is_hidden(&shown("pub fn anyhost::client::Gone::get()", &places)));
 }
