@@ -169,13 +169,13 @@ impl Attempt {
     /// ([`idle_timeout`](crate::ClientBuilder::idle_timeout)).
     ///
     /// ```
-    /// # use std::io::{BufRead, BufReader, Read, Write};
+    /// # use std::io::{BufRead, BufReader, Write};
     /// # let server = std::net::TcpListener::bind("127.0.0.1:0")?;
     /// # let client = anyhost::Client::new(&format!("http://{}", server.local_addr()?))?;
     /// # std::thread::spawn(move || {
     /// #     let mut peer = BufReader::new(server.accept().unwrap().0);
     /// #     for _ in 0..2 {
-    /// #         while peer.by_ref().lines().next().is_some_and(|line| !line.unwrap().is_empty()) {}
+    /// #         while peer.read_line(&mut String::new()).is_ok_and(|read| read > 2) {}
     /// #         peer.get_mut().write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
     /// #     }
     /// # });

@@ -227,17 +227,23 @@ impl ClientBuilder {
     /// failure is counted by itself, and a whole answer from behind the proxy ends all counts.
     ///
     /// ```
-    /// use anyhost::{BreakerSettings, Client, ProxyFault};
+    /// use anyhost::{BreakerSettings, ProxyFault};
     /// use std::time::Duration;
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let (a, near) = ("https://a.example", "http://near.example:3128");
+    /// # let network = ScriptedTransport::new().on(a, [Reply::ok("")]).on_proxy(near, [Reply::refused()]);
+    /// # let builder = anyhost::Client::builder().base_urls(a).proxies(near);
+    /// # let builder = builder.transport(network.clone()).clock(network.clock());
     ///
     /// // Refused connections cool it for 5 s, each time, and not longer from time to time.
     /// let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
     /// let steady = BreakerSettings::new(1, 5 * second, minute, false)?.with_growth(1);
-    /// let client = Client::builder()
-    ///     .base_urls("https://api.example.com")
-    ///     .proxies("http://near.example:3128, http://far.example:3128")
-    ///     .proxy_cooldown(ProxyFault::Connect, steady)
-    ///     .build()?;
+    /// let client = builder.proxy_cooldown(ProxyFault::Connect, steady).build()?;
+    /// for _ in 0..3 {
+    ///     assert!(client.get("/").send().is_err());
+    ///     assert_eq!(client.snapshot().find("http://near.example:3128").unwrap().cooling(), 5 * second);
+    ///     network.clock().advance(5 * second);
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn proxy_cooldown(mut self, fault: ProxyFault, settings: BreakerSettings) -> Self {
@@ -481,14 +487,24 @@ impl ClientBuilder {
     /// `idle_timeout`.
     ///
     /// ```
+    /// # use std::io::{BufRead, BufReader, Write};
+    /// # let server = std::net::TcpListener::bind("127.0.0.1:0")?;
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("http://{}", server.local_addr()?));
+    /// # std::thread::spawn(move || {
+    /// #     for peer in server.incoming().take(2) {
+    /// #         let mut peer = BufReader::new(peer.unwrap());
+    /// #         while peer.read_line(&mut String::new()).is_ok_and(|read| read > 2) {}
+    /// #         peer.get_mut().write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+    /// #         std::mem::forget(peer); // it is not the server who closes
+    /// #     }
+    /// # });
     /// use std::time::Duration;
     ///
-    /// // Behind a balancer that closes what is idle for 10 s.
-    /// let client = anyhost::Client::builder()
-    ///     .base_urls("https://a.example")
-    ///     .idle_timeout(Duration::from_secs(9))
-    ///     .build()?;
-    /// # Ok::<(), anyhost::Error>(())
+    /// // A balancer before the service that shuts connections without a word.
+    /// let client = builder.idle_timeout(Duration::ZERO).build()?;
+    /// client.get("/").send()?;
+    /// assert!(!client.get("/").send()?.attempts()[0].reused_connection());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Default
@@ -504,12 +520,21 @@ impl ClientBuilder {
     /// how many calls may run at a time. Option `max_idle_per_endpoint`.
     ///
     /// ```
-    /// // 64 threads that call the same host again and again.
-    /// let client = anyhost::Client::builder()
-    ///     .base_urls("https://a.example")
-    ///     .max_idle_per_endpoint(64)
-    ///     .build()?;
-    /// # Ok::<(), anyhost::Error>(())
+    /// # use std::io::{BufRead, BufReader, Write};
+    /// # let server = std::net::TcpListener::bind("127.0.0.1:0")?;
+    /// # let builder = anyhost::Client::builder().base_urls(&format!("http://{}", server.local_addr()?));
+    /// # std::thread::spawn(move || {
+    /// #     for peer in server.incoming().take(2) {
+    /// #         let mut peer = BufReader::new(peer.unwrap());
+    /// #         while peer.read_line(&mut String::new()).is_ok_and(|read| read > 2) {}
+    /// #         peer.get_mut().write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+    /// #         std::mem::forget(peer); // it is not the server who closes
+    /// #     }
+    /// # });
+    /// let client = builder.max_idle_per_endpoint(0).build()?;
+    /// client.get("/").send()?;
+    /// assert!(!client.get("/").send()?.attempts()[0].reused_connection());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Default
@@ -545,15 +570,23 @@ impl ClientBuilder {
     ///
     /// ```
     /// use anyhost::{Client, Verdict};
+    /// # use anyhost::testing::{Reply, ScriptedTransport};
+    /// # let (a, b) = ("https://a.example", "https://b.example");
     ///
-    /// // A service that answers 200 with an error in its body.
+    /// // A service that answers 200 with an error in its head.
+    /// let network = ScriptedTransport::new()
+    ///     .on(a, [Reply::ok("").header("X-Error-Code", "17")])
+    ///     .on(b, [Reply::ok("data")]);
     /// let client = Client::builder()
     ///     .base_urls("https://a.example, https://b.example")
     ///     .judge(|answer| match answer.header("X-Error-Code") {
     ///         None | Some("0") => Verdict::Default,
     ///         Some(_) => Verdict::Fault,
     ///     })
+    /// #     .transport(network.clone())
+    /// #     .clock(network.clock())
     ///     .build()?;
+    /// assert_eq!(client.get("/").send()?.text()?, "data");
     /// # Ok::<(), anyhost::Error>(())
     /// ```
     pub fn judge(mut self, judge: impl Fn(&Response) -> Verdict + Send + Sync + 'static) -> Self {

@@ -130,6 +130,8 @@ impl Endpoint {
     /// use anyhost::Endpoint;
     ///
     /// let endpoint = Endpoint::new("https://192.0.2.7/v1")?.server_name("api.example.com")?;
+    /// assert!(format!("{endpoint:?}").contains("api.example.com"));
+    /// assert!(endpoint.server_name("no name").is_err());
     /// # Ok::<(), anyhost::Error>(())
     /// ```
     pub fn server_name(mut self, name: &str) -> Result<Self> {

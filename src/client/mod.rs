@@ -99,6 +99,7 @@ impl Client {
     ///
     /// ```
     /// let client = anyhost::Client::new("https://api.example.com, https://fallback.example.com")?;
+    /// assert_eq!(client.snapshot().members()[0].label(), "https://api.example.com");
     /// # Ok::<(), anyhost::Error>(())
     /// ```
     ///

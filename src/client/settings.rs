@@ -192,6 +192,7 @@ impl ClientSettings {
 ///     .base_urls("https://mirror-1.example, https://mirror-2.example")
 ///     .selection(Selection::Weighted)
 ///     .build()?;
+/// assert_eq!(client.snapshot().members()[1].priority(), 0); // as that of the first
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -210,8 +211,8 @@ pub enum Selection {
 /// use anyhost::{Client, TlsRoots};
 ///
 /// // An image without a store of certificates.
-/// let client = Client::builder().base_urls("https://a.example").tls_roots(TlsRoots::Bundled).build()?;
-/// # Ok::<(), anyhost::Error>(())
+/// let bundled = Client::builder().base_urls("https://a.example").tls_roots(TlsRoots::Bundled).build();
+/// assert!(bundled.is_ok());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]

@@ -164,12 +164,22 @@ pub enum Passage {
 ///
 /// // A proxy that cannot be reached rests for 5 s, then 10 s, and never more than a minute.
 /// let (base, max) = (Duration::from_secs(5), Duration::from_secs(60));
-/// let rest = BreakerSettings::new(1, base, max, true).unwrap();
+/// let rest = BreakerSettings::new(1, base, max, false).unwrap();
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// # let network = ScriptedTransport::new()
+/// #     .on("https://api.example", [Reply::ok("")])
+/// #     .on_proxy("http://a.example:3128", [Reply::refused()])
+/// #     .on_proxy("http://b.example:3128", [Reply::refused()]);
 /// let client = Client::builder()
 ///     .base_urls("https://api.example")
 ///     .proxies("http://a.example:3128, http://b.example:3128")
 ///     .proxy_cooldown(ProxyFault::Connect, rest)
+/// #     .transport(network.clone())
+/// #     .clock(network.clock())
 ///     .build()?;
+/// assert!(client.get("/").send().is_err()); // neither can be reached
+/// let waits: Vec<Duration> = client.snapshot().members().iter().map(|it| it.cooling()).collect();
+/// assert_eq!(waits, [Duration::ZERO, base, base]);
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -317,17 +327,26 @@ pub enum Verdict {
 /// The numbers are those of `ANYHOST_RETRY_*` in the C header.
 ///
 /// ```
-/// use anyhost::{Advice, Client, Reason};
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// # use std::time::Duration;
+/// use anyhost::{Advice, Client};
+/// # let (a, b) = ("https://a.example", "https://b.example");
 ///
-/// // After an answer that asks for fewer requests nothing more is tried, at no other endpoint either.
+/// // A 503 that names a wait comes from a queue before the whole service: nobody else is asked.
+/// let network = ScriptedTransport::new()
+///     .on(a, [Reply::status(503).retry_after(Duration::from_secs(5))])
+///     .on(b, [Reply::ok("from b")]);
 /// let client = Client::builder()
 ///     .base_urls("https://a.example, https://b.example")
-///     .failure_statuses("429,5xx".parse().unwrap())
-///     .retry(|attempt| match attempt.reason() {
-///         Reason::RateLimited => Advice::Stop,
-///         _ => Advice::Default,
+///     .retry(|attempt| match attempt.retry_after() {
+///         Some(_) => Advice::Stop,
+///         None => Advice::Default,
 ///     })
+/// #     .transport(network.clone())
+/// #     .clock(network.clock())
 ///     .build()?;
+/// assert_eq!(client.get("/").send()?.status(), 503);
+/// assert!(network.attempts_at(b).is_empty());
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -19,7 +19,22 @@ use std::time::{Duration, Instant};
 
 /// What bounds one attempt. Instants are absolute, so that nothing that blocks can stretch them.
 ///
-/// Example: [`inject`](crate::inject).
+/// ```
+/// use anyhost::inject::{Clock, Limits};
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// # use std::time::Duration;
+/// # let (a, b) = ("https://a.example", "https://b.example");
+/// # let network = ScriptedTransport::new().on(a, [Reply::status(204)]).on(b, [Reply::status(204)]);
+/// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+/// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+/// let began = network.clock().now();
+/// client.get("/").deadline(Duration::from_secs(3)).send()?;
+/// let Limits { connect_by, until, body_until, stall } = network.attempts()[0].limits;
+/// assert_eq!(connect_by, Some(began + Duration::from_millis(1500))); // half of what is left
+/// assert_eq!((until, body_until), (Some(began + Duration::from_secs(3)), until));
+/// assert_eq!(stall, Some(Duration::from_secs(30)));
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// A connection must be obtained by then: name lookup, TCP and TLS together.

@@ -54,13 +54,25 @@ pub struct Plan<'a> {
 /// Without a breaker no other endpoint is ever refused.
 ///
 /// ```
-/// use anyhost::{BreakerSettings, Client, WhenNoneEligible};
+/// use anyhost::{BreakerSettings, Client, Status, WhenNoneEligible};
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// # let a = "https://only.example";
+/// # let network = ScriptedTransport::new().on(a, [Reply::refused()]);
 ///
-/// let client = Client::builder()
-///     .base_urls("https://only.example")
-///     .breaker(BreakerSettings::default())
-///     .when_none_eligible(WhenNoneEligible::TryNearest) // there is nothing else to fall back to
-///     .build()?;
+/// let client = |what| {
+///     Client::builder()
+///         .base_urls("https://only.example")
+///         .breaker(BreakerSettings::default()) // opens at the fifth failure
+///         .when_none_eligible(what)
+/// #         .transport(network.clone())
+/// #         .clock(network.clock())
+///         .build()
+/// };
+/// let sixth = |client: Client| -> Status {
+///     (0..6).map(|_| client.get("/").send().unwrap_err().status()).last().unwrap()
+/// };
+/// assert_eq!(sixth(client(WhenNoneEligible::FailFast)?), Status::NoEndpoint);
+/// assert_eq!(sixth(client(WhenNoneEligible::TryNearest)?), Status::AttemptsSpent); // asked, and down
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -50,7 +50,7 @@ pub enum Phase {
 
 /// Which limit ran out.
 ///
-/// Example: [`inject`](crate::inject).
+/// Example: [`Execution::record`](crate::Execution::record).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// The time to obtain a connection.

@@ -9,27 +9,34 @@ use std::time::{Duration, Instant, SystemTime};
 /// none of them.
 ///
 /// ```
-/// use anyhost::inject::{Alarm, Clock};
-/// use std::time::Instant;
+/// # use anyhost::testing::{Reply, ScriptedTransport};
+/// use anyhost::inject::{Alarm, Clock, SystemClock};
+/// use std::time::{Duration, Instant};
 ///
-/// /// Time that does not pass.
-/// struct Still(Instant);
+/// /// The machine's time, and no patience.
+/// struct Restless;
 ///
-/// impl Clock for Still {
+/// impl Clock for Restless {
 ///     fn now(&self) -> Instant {
-///         self.0
+///         SystemClock.now()
 ///     }
 ///     fn sleep_until(&self, _: Instant) {}
 ///     fn sleep_until_or_rung(&self, _: Instant, _: &Alarm) {}
 ///     fn unix_seconds(&self) -> u64 {
-///         0
+///         SystemClock.unix_seconds()
 ///     }
 /// }
 ///
+/// # let network = ScriptedTransport::new().on("https://a.example", [Reply::refused()]);
 /// let client = anyhost::Client::builder()
 ///     .base_urls("https://a.example")
-///     .clock(Still(Instant::now()))
+///     .attempts_per_endpoint(3)
+///     .backoff_base(Duration::from_secs(1000))
+///     .backoff_max(Duration::from_secs(1000))
+///     .clock(Restless)
+/// #     .transport(network)
 ///     .build()?;
+/// assert_eq!(client.get("/").send().unwrap_err().attempts().len(), 3); // at once
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 pub trait Clock: Send + Sync {

@@ -58,15 +58,17 @@ pub enum LookupError {
 /// of the same shape implement it.
 ///
 /// ```
-/// use anyhost::inject::{LookupError, NameLookup};
+/// use anyhost::inject::{LookupError, NameLookup, SystemLookup};
 /// use std::net::SocketAddr;
 ///
 /// // Names from a table of the program's own; a closure is enough.
 /// let table = |host: &str, port: u16| match host {
 ///     "api.internal" => Ok(vec![SocketAddr::from(([10, 0, 0, 7], port))]),
-///     _ => Err(LookupError::NameUnknown),
+///     "old.internal" => Err(LookupError::NameUnknown), // gone for good
+///     _ => SystemLookup.look_up(host, port),
 /// };
-/// assert_eq!(table.look_up("api.example", 443), Err(LookupError::NameUnknown));
+/// assert_eq!(table.look_up("api.internal", 443), Ok(vec![SocketAddr::from(([10, 0, 0, 7], 443))]));
+/// assert_eq!(table.look_up("old.internal", 443), Err(LookupError::NameUnknown));
 /// let client = anyhost::Client::builder().base_urls("https://api.internal").lookup(table).build()?;
 /// # Ok::<(), anyhost::Error>(())
 /// ```

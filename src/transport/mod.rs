@@ -103,7 +103,7 @@ pub struct Attempt<'a> {
 
 /// A request's body for one attempt.
 ///
-/// Example: [`inject`](crate::inject).
+/// Example: [`inject::Meter`](crate::inject::Meter).
 pub enum Outgoing<'a> {
     /// No body. No framing header is sent, but `Content-Length: 0` with POST, PUT and PATCH, of
     /// which servers expect a body (RFC 9110 section 8.6).

@@ -106,7 +106,26 @@ impl Server {
 
 /// One attempt, as the network saw it.
 ///
-/// Example: [`testing`](crate::testing).
+/// ```
+/// use anyhost::testing::{Reply, ScriptedTransport, Seen};
+/// use std::time::Duration;
+///
+/// # let (a, b) = ("https://a.example", "https://b.example");
+/// let network = ScriptedTransport::new()
+///     .on(a, [Reply::refused().takes(Duration::from_millis(5))])
+///     .on(b, [Reply::status(204)]);
+/// # let builder = anyhost::Client::builder().base_urls(&format!("{a}, {b}"));
+/// # let client = builder.transport(network.clone()).clock(network.clock()).build()?;
+/// client.put("/notes/7?draft=1").body("buy milk").send()?;
+///
+/// let [first, second]: [Seen; 2] = network.attempts().try_into().unwrap();
+/// assert!(!first.sent && first.body.is_empty());
+/// assert!(second.sent && !second.fresh && second.proxy.is_none());
+/// assert_eq!((second.method.as_str(), second.body.as_slice()), ("PUT", &b"buy milk"[..]));
+/// assert_eq!(second.url, "https://b.example/notes/7?draft=1");
+/// assert_eq!(second.at, Duration::from_millis(5));
+/// # Ok::<(), anyhost::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Seen {
