@@ -151,6 +151,10 @@ impl ClientBuilder {
     /// # Ok::<(), anyhost::Error>(())
     /// ```
     ///
+    /// # Default
+    ///
+    /// None: every request goes straight to its endpoint.
+    ///
     /// # Errors
     ///
     /// [`Status::Url`] for an entry that is no proxy.
@@ -254,6 +258,11 @@ impl ClientBuilder {
     /// A header that every request carries, to whichever endpoint, and a request's own header of
     /// that name takes the place of.
     ///
+    /// # Default
+    ///
+    /// None but what HTTP asks for, `User-Agent` ([`user_agent`](ClientBuilder::user_agent)) and, where
+    /// [`decompress`](ClientBuilder::decompress) is on, `Accept-Encoding`.
+    ///
     /// # Errors
     ///
     /// [`Status::Argument`] for what no header can be.
@@ -298,6 +307,10 @@ impl ClientBuilder {
     /// };
     /// assert_eq!(only_ours("no certificate").unwrap_err().status(), Status::TlsMaterial);
     /// ```
+    ///
+    /// # Default
+    ///
+    /// None.
     ///
     /// # Errors
     ///
@@ -902,6 +915,10 @@ impl ClientBuilder {
     /// assert_eq!(network.received_at("https://a.example").len(), 1);
     /// # Ok::<(), anyhost::Error>(())
     /// ```
+    ///
+    /// # Default
+    ///
+    /// HTTP/1.1 over sockets of the system.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Box::new(transport));
         self
@@ -923,6 +940,10 @@ impl ClientBuilder {
     /// assert_eq!(network.clock().elapsed(), Duration::from_secs(5)); // of its time, none of ours
     /// # Ok::<(), anyhost::Error>(())
     /// ```
+    ///
+    /// # Default
+    ///
+    /// The machine's monotonic clock, [`inject::SystemClock`](crate::inject::SystemClock).
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self

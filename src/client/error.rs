@@ -193,12 +193,13 @@ impl Error {
         error
     }
 
-    /// What kind of error it is.
+    /// What kind of error it is: what a program decides by, as the text may change.
     pub fn status(&self) -> Status {
         self.0.status
     }
 
-    /// The option or argument that is wrong.
+    /// The option or argument that is wrong, by the name that [`options`](crate::options) or the method's
+    /// signature has; `None` where it is none of these, as of a call.
     pub fn option(&self) -> Option<&str> {
         self.0.option.as_deref()
     }

@@ -57,7 +57,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The number in the C header.
+    /// The number, that of `ANYHOST_EVENT_*` in the C header: the same in every version.
     pub fn code(self) -> i32 {
         self as i32
     }
@@ -200,7 +200,8 @@ impl<'a> Event<'a> {
         self.call
     }
 
-    /// The label of the endpoint it is about; of a failover its host.
+    /// The label of the endpoint it is about; of a failover its host. `None` where it is about a proxy, or
+    /// about none.
     pub fn endpoint(&self) -> Option<&'a str> {
         self.endpoint
     }
@@ -211,22 +212,24 @@ impl<'a> Event<'a> {
         self.proxy
     }
 
-    /// The attempt it is about.
+    /// The attempt it is about, where it is over: that of [`AttemptEnded`](EventKind::AttemptEnded), the last
+    /// of [`CallEnded`](EventKind::CallEnded), the failed one of [`Failover`](EventKind::Failover).
     pub fn attempt(&self) -> Option<&'a Attempt> {
         self.attempt
     }
 
-    /// How long the wait or the hold is, or took the call that ended; zero where there is none.
+    /// How long the wait ([`Waiting`](EventKind::Waiting)) or the hold ([`HoldSet`](EventKind::HoldSet)) will
+    /// be, or how long the call took ([`CallEnded`](EventKind::CallEnded)); zero of any other.
     pub fn wait(&self) -> Duration {
         self.wait
     }
 
-    /// The state the member was in.
+    /// The state the member was in; `None` where it is no [`StateChanged`](EventKind::StateChanged).
     pub fn old_state(&self) -> Option<State> {
         self.states.map(|(old, _)| old)
     }
 
-    /// The state the member is in.
+    /// The state the member is in; `None` where it is no [`StateChanged`](EventKind::StateChanged).
     pub fn new_state(&self) -> Option<State> {
         self.states.map(|(_, new)| new)
     }
@@ -241,12 +244,12 @@ impl<'a> Event<'a> {
         self.weights.1
     }
 
-    /// Why the state changed, or the attempt failed.
+    /// Why the state changed, or the attempt failed; [`Reason::None`] of any other.
     pub fn reason(&self) -> Reason {
         self.reason
     }
 
-    /// How far that attempt got.
+    /// How far that attempt got, or the one behind the change.
     pub fn phase(&self) -> Phase {
         self.phase
     }

@@ -42,7 +42,7 @@ enum Read {
 }
 
 impl OptionSpec {
-    /// Its name.
+    /// Its name, the same in Rust, C, Python, files and variables of the environment.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -57,7 +57,8 @@ impl OptionSpec {
         self.help
     }
 
-    /// A single request may set it, and not only the client.
+    /// A single request may set it, and not only the client; see
+    /// [`RequestBuilder::set`](crate::RequestBuilder::set).
     pub fn is_for_requests(&self) -> bool {
         matches!(self.read, Read::Call(_))
     }

@@ -32,7 +32,7 @@ use std::time::Duration;
 /// assert_eq!(answer.headers().map(|(name, _)| name).collect::<Vec<_>>(), ["etag", "vary", "vary"]);
 ///
 /// assert_eq!(answer.bytes(), b"hello");
-/// assert_eq!(answer.into_bytes(), b"hello"); // without a copy
+/// assert_eq!(answer.into_bytes(), b"hello");
 /// # Ok::<(), anyhost::Error>(())
 /// ```
 pub struct Response {
@@ -74,12 +74,13 @@ impl Response {
         self.headers.get_all(name).into_iter().map(http::HeaderValue::as_bytes)
     }
 
-    /// The body.
+    /// The body, decoded where [`decompress`](crate::ClientBuilder::decompress) asked for a coding; empty where
+    /// there is none. In a judge of a stream it is empty, too.
     pub fn bytes(&self) -> &[u8] {
         &self.body
     }
 
-    /// The body, given away.
+    /// The body, given away without a copy.
     pub fn into_bytes(self) -> Vec<u8> {
         self.body
     }

@@ -138,7 +138,7 @@ impl Member {
         self.kind
     }
 
-    /// Its label.
+    /// Its label, which is a key of [`Client::disable`](crate::Client::disable) and its neighbours.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -148,7 +148,7 @@ impl Member {
         &self.url
     }
 
-    /// What it may be used for.
+    /// What it may be used for now.
     pub fn state(&self) -> State {
         self.state
     }
@@ -163,32 +163,36 @@ impl Member {
         self.phase
     }
 
-    /// That in words: the operator's, or what broke.
+    /// That in words: the operator's, or what broke; empty where there is nothing to say. No path, query or
+    /// secret, unless the operator wrote one.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// Its priority: lower numbers are tried first.
+    /// Its priority: lower numbers are tried first. 0 of every proxy.
     pub fn priority(&self) -> u32 {
         self.priority
     }
 
-    /// Its weight now.
+    /// Its weight now, up to [`max_weight`](Member::max_weight). That of an endpoint follows outcomes only
+    /// where the selection is [`Weighted`](crate::Selection::Weighted), that of a proxy always.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// The most its weight can become.
+    /// The most its weight can become, and where it began.
     pub fn max_weight(&self) -> u32 {
         self.max_weight
     }
 
-    /// Failures since the last good answer.
+    /// Failures since the last good answer: what the threshold of a
+    /// [`breaker`](crate::ClientBuilder::breaker) is compared with, though endpoints with one origin share
+    /// one circuit.
     pub fn failures_in_a_row(&self) -> u32 {
         self.failures_in_a_row
     }
 
-    /// Attempts under way.
+    /// Attempts under way. A body that is streamed is none: its attempt was over with the head.
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
@@ -208,27 +212,30 @@ impl Member {
         self.out_for
     }
 
-    /// Attempts ended.
+    /// Attempts ended, since it was listed. Those that nobody is to blame for are in neither of the next two.
     pub fn attempts(&self) -> u64 {
         self.attempts
     }
 
-    /// Those with a good answer.
+    /// Those with a good answer: one that is none of
+    /// [`failure_statuses`](crate::ClientBuilder::failure_statuses), or as the judge says.
     pub fn successes(&self) -> u64 {
         self.successes
     }
 
-    /// Those blamed on it.
+    /// Those blamed on it. A streamed body that breaks off is one more, whatever its head was.
     pub fn failures(&self) -> u64 {
         self.failures
     }
 
-    /// What 99 of 100 recent good answers took at most, where a measured timeout asks for it.
+    /// What 99 of 100 of the last 256 good answers took at most, where a measured
+    /// [`attempt_timeout`](crate::ClientBuilder::attempt_timeout) asks for it; `None` before the 20th.
     pub fn latency(&self) -> Option<Duration> {
         self.latency
     }
 
-    /// Failed attempts by reason, those that occurred.
+    /// Failed attempts by reason, those that occurred, by number of the reason. Those that it is not blamed for
+    /// are among them, as what the caller cancelled.
     pub fn counts(&self) -> &[(Reason, u64)] {
         &self.counts
     }

@@ -30,7 +30,7 @@ macro_rules! statuses {
                 match self { $(Status::$name => $code,)* }
             }
 
-            /// What it means, in a few words.
+            /// What it means, in a few words, for people. The [`Display`](fmt::Display) text.
             pub fn text(self) -> &'static str {
                 match self { $(Status::$name => $text,)* }
             }
@@ -104,7 +104,8 @@ statuses! {
 }
 
 impl Status {
-    /// The number in the C header.
+    /// The number, that of `ANYHOST_E_*` in the C header: the same in every version. Below 100 it is about an
+    /// argument, from 100 on about settings, from 200 on about a call, from 900 on about anyhost itself.
     pub fn code(self) -> i32 {
         self as i32
     }

@@ -114,7 +114,8 @@ impl Stream {
         self.head.header_values(name)
     }
 
-    /// How many bytes the body has, where the head says so and they are not decoded.
+    /// How many bytes the body has, where the head says so and they are not decoded; `None` of one that is
+    /// chunked, or ends with its connection.
     pub fn content_length(&self) -> Option<u64> {
         self.reader.body.length()
     }

@@ -111,12 +111,12 @@ impl Backoff {
         part_of(self.grown(returns), random)
     }
 
-    /// The longest wait.
+    /// The longest wait, which neither growth nor jitter passes.
     pub fn max(&self) -> Duration {
         self.max
     }
 
-    /// The delay before the first doubling.
+    /// The delay after the first failure, before jitter.
     pub fn base(&self) -> Duration {
         self.base
     }

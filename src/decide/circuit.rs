@@ -83,7 +83,7 @@ impl BreakerSettings {
         self.threshold
     }
 
-    /// The waits.
+    /// The waits: [`after`](Backoff::after) that many failures.
     pub fn backoff(&self) -> Backoff {
         self.backoff
     }

@@ -47,7 +47,7 @@ impl StatusSet {
         set
     }
 
-    /// Whether `status` is one of them.
+    /// Whether `status` is one of them; outside 100 to 999 none is.
     pub const fn contains(&self, status: u16) -> bool {
         if status < FIRST || status > LAST {
             return false;

@@ -19,7 +19,7 @@ impl Phase {
         Phase::Body,
     ];
 
-    /// The number in the C header.
+    /// The number, that of `ANYHOST_PHASE_*` in the C header: the same in every version.
     pub fn code(self) -> i32 {
         self as i32
     }
@@ -85,7 +85,7 @@ impl Reason {
         Reason::CircuitOpen,
     ];
 
-    /// The number in the C header.
+    /// The number, that of `ANYHOST_REASON_*` in the C header: the same in every version.
     pub fn code(self) -> i32 {
         self as i32
     }
@@ -154,7 +154,7 @@ impl Delivery {
     pub const ALL: &'static [Delivery] =
         &[Delivery::NotSent, Delivery::NotProcessed, Delivery::Maybe, Delivery::Answered];
 
-    /// The number in the C header.
+    /// The number, that of `ANYHOST_DELIVERY_*` in the C header: the same in every version.
     pub fn code(self) -> i32 {
         self as i32
     }
@@ -169,7 +169,7 @@ impl Delivery {
         }
     }
 
-    /// What is certain, in words.
+    /// What is certain, in words: as in the text of an [`Attempt`](crate::Attempt).
     pub fn words(self) -> &'static str {
         match self {
             Delivery::NotSent => "not sent",
@@ -185,7 +185,7 @@ impl State {
     pub const ALL: &'static [State] =
         &[State::Eligible, State::Cooling, State::ProbeAllowed, State::Probing, State::Disabled];
 
-    /// The number in the C header.
+    /// The number, that of `ANYHOST_STATE_*` in the C header: the same in every version.
     pub fn code(self) -> i32 {
         self as i32
     }
