@@ -192,12 +192,11 @@ impl Attempt {
     /// The operating system's error number (`errno`, or that of Winsock); 0 where there was none.
     ///
     /// ```
-    /// # let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-    /// let client = anyhost::Client::new(&format!("http://{free}"))?; // nobody listens there
+    /// let client = anyhost::Client::new("http://127.0.0.1:1")?; // nobody listens there
     /// let error = client.get("/").send().unwrap_err();
     /// assert_eq!(error.attempts()[0].reason(), anyhost::Reason::Refused);
     /// assert_ne!(error.attempts()[0].os_error(), 0); // 111 on Linux: ECONNREFUSED
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), anyhost::Error>(())
     /// ```
     pub fn os_error(&self) -> i32 {
         self.os_error

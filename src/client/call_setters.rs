@@ -511,6 +511,12 @@ macro_rules! call_setters {
         /// # Default
         ///
         /// On: text is a fifth of its size in gzip, and every server has it.
+        ///
+        /// # Errors
+        ///
+        /// From the call, or the reader of a stream, [`Status::Body`](crate::Status::Body) for a body that is not
+        /// in its coding, and [`Status::TooLarge`](crate::Status::TooLarge) for one that unfolds to more than 200
+        /// times of what came in, beyond 64 MiB.
         pub fn decompress(self, decompress: bool) -> Self {
             self.change("decompress", move |call| {
                 call.decompress = decompress;
@@ -520,7 +526,8 @@ macro_rules! call_setters {
 
         /// Largest body of an answer in bytes, after decoding. A larger one is
         /// [`Status::TooLarge`](crate::Status::TooLarge), and never tried elsewhere. A
-        /// [`stream`](crate::RequestBuilder::stream) is not read into memory, and has no such limit.
+        /// [`stream`](crate::RequestBuilder::stream) is not read into memory, and has no such limit, but where
+        /// [`read_rest`](crate::BodyReader::read_rest) does.
         /// Option `max_body`.
         ///
         /// ```

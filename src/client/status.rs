@@ -43,11 +43,11 @@ statuses! {
     Null = 1, "NULL", "a pointer that must not be NULL is";
     /// An argument is wrong in itself.
     Argument = 2, "ARGUMENT", "an argument is wrong";
-    /// A text is not UTF-8.
+    /// A text is not UTF-8, or the body of an answer that was asked for as text.
     Encoding = 3, "ENCODING", "a text is not UTF-8";
     /// A number is outside its range.
     Range = 4, "RANGE", "a number is outside its range";
-    /// The object is not in the state that this needs.
+    /// The object is not in the state that this needs, as a request whose body was a reader and has been read.
     State = 5, "STATE", "the object is not in the state that this needs";
     /// A call was made from inside a callback of the same thread (C only).
     Reentry = 6, "REENTRY", "a callback may not make a call";
@@ -67,7 +67,7 @@ statuses! {
     Config = 101, "CONFIG", "the settings do not go together";
     /// A certificate or key cannot be used, or there are no roots to trust.
     TlsMaterial = 102, "TLS_MATERIAL", "a certificate or key cannot be used";
-    /// Two endpoints are the same.
+    /// Two endpoints or two proxies are the same, or two members have one label.
     Duplicate = 103, "DUPLICATE", "two endpoints are the same";
     /// https beside http, which `allow_mixed_schemes` has not allowed.
     Downgrade = 104, "DOWNGRADE", "https beside http, without allow_mixed_schemes";
@@ -91,7 +91,8 @@ statuses! {
     TooLarge = 208, "TOO_LARGE", "the body of the answer is larger than max_body";
     /// The caller's own body source failed.
     BodySource = 209, "BODY_SOURCE", "the source of the request's body failed";
-    /// The answer was turned down by `require_success` or by the caller's predicate.
+    /// The answer was turned down: by `require_success`, by `error_statuses`, or by the caller's judge. The error
+    /// keeps it ([`Error::answer`](crate::Error::answer)).
     Rejected = 210, "REJECTED", "the answer was turned down";
     /// Too many redirects, or one to where none may go.
     Redirects = 211, "REDIRECTS", "too many redirects, or one to where none may go";

@@ -175,8 +175,10 @@ impl fmt::Debug for Stream {
 /// It ends only where the body does: one that breaks off is an error
 /// ([`UnexpectedEof`](ErrorKind::UnexpectedEof)), and so is one that stalls for longer than
 /// `stall_timeout` or is not over at the `deadline` of the call ([`TimedOut`](ErrorKind::TimedOut)), or
-/// that is not in the coding its head says ([`InvalidData`](ErrorKind::InvalidData)). Every read after an
-/// error is the same error. Within each is an [`Error`](crate::Error), which lists the attempts:
+/// that is not in the coding its head says ([`InvalidData`](ErrorKind::InvalidData)). Where the connection was
+/// reset it is [`ConnectionReset`](ErrorKind::ConnectionReset), and where the call was cancelled, the client
+/// shut down, or the body unfolds to too much, [`Other`](ErrorKind::Other). Every read after an error is the
+/// same error. Within each is an [`Error`](crate::Error), which lists the attempts:
 ///
 /// ```
 /// use anyhost::testing::{Reply, ScriptedTransport};

@@ -314,11 +314,13 @@ pub enum Verdict {
     /// What would be without it.
     #[default]
     Default = 0,
-    /// A good answer, whatever its status.
+    /// A good answer, whatever its status: it counts for the endpoint, and is handed out.
     Accept = 1,
-    /// The endpoint's fault: try the next one, if the request may go out again.
+    /// The endpoint's fault: it counts against it, and the next one is tried, if the request may go out again.
+    /// Where nothing more may be tried the call ends with [`Status::Rejected`](crate::Status::Rejected).
     Fault = 2,
-    /// The caller's own fault: another endpoint would say the same.
+    /// The caller's own fault: another endpoint would say the same. It counts against nobody, and the call ends
+    /// with [`Status::Rejected`](crate::Status::Rejected).
     Caller = 3,
 }
 
@@ -355,9 +357,11 @@ pub enum Advice {
     /// What would be without it.
     #[default]
     Default = 0,
-    /// Try again, where the request may go out again at all. It never overrides what is unsafe.
+    /// Try again, where the request may go out again at all: within [`resend`](crate::ClientBuilder::resend), the
+    /// body, `max_attempts`, candidates and deadline. It never overrides what is unsafe.
     Again = 1,
-    /// No further attempt.
+    /// No further attempt: the call ends with the answer that is there, or with
+    /// [`Status::AttemptsSpent`](crate::Status::AttemptsSpent).
     Stop = 2,
 }
 

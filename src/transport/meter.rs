@@ -148,12 +148,12 @@ impl Watcher {
 ///         }
 ///         loop {
 ///             let left = over.saturating_duration_since(Instant::now());
-///             if left.is_zero() || attempt.interrupt.is_triggered() {
-///                 break;
-///             }
 ///             std::thread::sleep(attempt.meter.map_or(left, |meter| meter.due_in().min(left)));
 ///             if let Some(meter) = attempt.meter {
 ///                 meter.tick();
+///             }
+///             if left.is_zero() || attempt.interrupt.is_triggered() {
+///                 break;
 ///             }
 ///         }
 ///         let report = Report {
