@@ -1,10 +1,11 @@
-//! What `packaging/install.sh` installs, as its users find it: moved to another place, by pkg-config and by
-//! CMake, shared and static.
+//! What `packaging/install.sh` installs, as its users find it: moved to another place, by pkg-config, by CMake
+//! and by Python, shared and static; and what the page on packaging says of it.
 //!
 //! It makes a release build, which takes minutes, so it runs where `ANYHOST_FULL=1` asks for everything.
 
+use crate::pages::{at, block};
 use crate::support::*;
-use crate::toolbox::{STATIC_LIBRARIES, installed, root, run, scratch, skip};
+use crate::toolbox::{STATIC_LIBRARIES, installed, read, root, run, scratch, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,17 +31,47 @@ fn tree(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Installs below a folder for the prefix /opt/anyhost, and moves it from there.
-fn install(folder: &Path) -> PathBuf {
-    let staged = folder.join("staged");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
+/// The folder that cargo builds into.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder")
+}
+
+/// Installs below a folder for the prefix /opt/anyhost, the libraries in `libdir`, and moves it from there.
+fn install(folder: &Path, libdir: &str) -> PathBuf {
+    let name = libdir.replace('/', "-");
+    let staged = folder.join("staged").join(&name);
     let mut script = Command::new(root().join("packaging/install.sh"));
-    script.arg("/opt/anyhost").arg(&staged).env("CARGO_TARGET_DIR", target);
-    run("install.sh", &mut script).succeeded();
+    script.arg("/opt/anyhost").arg(&staged).env("CARGO_TARGET_DIR", target());
+    run("install.sh", script.env("LIBDIR", libdir)).succeeded();
     assert_eq!(std::fs::read_dir(&staged).expect("it was made").count(), 1, "DESTDIR holds opt");
-    let moved = folder.join("moved");
+    let moved = folder.join("moved").join(name);
+    std::fs::create_dir_all(moved.parent().expect("it is below")).expect("the folder is writable");
     std::fs::rename(staged.join("opt/anyhost"), &moved).expect("it can be moved");
     moved
+}
+
+/// The folders of this machine that a build knows, none of which its users are told.
+#[allow(clippy::disallowed_methods, reason = "where cargo keeps sources, as it reads that itself")]
+fn folders_of_the_build() -> Vec<String> {
+    let set = |name: &str| std::env::var(name).ok();
+    let cargo = set("CARGO_HOME").or_else(|| Some(format!("{}/.cargo", set("HOME")?)));
+    let mut folders = vec![root().display().to_string(), target().display().to_string()];
+    folders.extend(cargo);
+    folders
+}
+
+/// No file of the tree has a path of the machine it was built on.
+fn holds_no_path_of_the_build(prefix: &Path) {
+    let folders = folders_of_the_build();
+    assert!(folders.iter().all(|folder| folder.len() > 3), "{folders:?}");
+    for name in tree(prefix) {
+        let content = std::fs::read(prefix.join(name.split(" -> ").next().expect("one")));
+        let content = content.expect("it can be read");
+        for folder in &folders {
+            let found = content.windows(folder.len()).any(|part| part == folder.as_bytes());
+            assert!(!found, "{name} has {folder} in it");
+        }
+    }
 }
 
 /// The program prints a table of two attempts, the second of which succeeded.
@@ -56,20 +87,20 @@ fn loaded(program: &Path) -> String {
     run("ldd", Command::new("ldd").arg(program)).succeeded()
 }
 
-fn by_pkg_config(prefix: &Path, folder: &Path) {
-    let build = folder.join("c");
+fn by_pkg_config(prefix: &Path, libdir: &str, folder: &Path) {
+    let build = folder.join("c").join(libdir);
     std::fs::create_dir_all(&build).expect("the folder is writable");
     for file in ["Makefile", "quickstart.c", "daemon.c", "download.c"] {
         let from = root().join("examples/c").join(file);
         std::fs::copy(from, build.join(file)).expect("the folder is writable");
     }
-    let path = prefix.join("lib/pkgconfig");
+    let path = prefix.join(libdir).join("pkgconfig");
     let mut make = Command::new("make");
     run("make", make.arg("-C").arg(&build).env("PKG_CONFIG_PATH", &path)).succeeded();
 
     let shared = build.join("quickstart");
     assert!(loaded(&shared).contains("libanyhost.so.0"), "{}", loaded(&shared));
-    works("shared", Command::new(&shared).env("LD_LIBRARY_PATH", prefix.join("lib")));
+    works("shared", Command::new(&shared).env("LD_LIBRARY_PATH", prefix.join(libdir)));
     let alone = build.join("quickstart-static");
     assert!(!loaded(&alone).contains("libanyhost"), "{}", loaded(&alone));
     works("static", &mut Command::new(&alone));
@@ -83,8 +114,8 @@ fn by_pkg_config(prefix: &Path, folder: &Path) {
     assert_eq!(line.trim(), format!("-lanyhost {STATIC_LIBRARIES}"));
 }
 
-fn by_cmake(prefix: &Path, folder: &Path) {
-    let build = folder.join("cmake");
+fn by_cmake(prefix: &Path, libdir: &str, folder: &Path) {
+    let build = folder.join("cmake").join(libdir);
     let mut cmake = Command::new("cmake");
     cmake.arg("-S").arg(root().join("examples/cmake")).arg("-B").arg(&build);
     cmake.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
@@ -97,8 +128,10 @@ fn by_cmake(prefix: &Path, folder: &Path) {
         assert_eq!(loaded(&file).contains("libanyhost.so.0"), shared, "{program}");
         works(program, &mut Command::new(&file));
     }
+}
 
-    // What is too new, or of another major version, is refused.
+/// A version that is too new, or another major one, is refused.
+fn cmake_compares_versions(prefix: &Path, folder: &Path) {
     let versions = folder.join("versions");
     std::fs::create_dir_all(&versions).expect("the folder is writable");
     std::fs::write(
@@ -122,6 +155,44 @@ fn by_cmake(prefix: &Path, folder: &Path) {
     }
 }
 
+/// The Python of README.md, with the package from where the command puts it.
+fn runs_the_readme(python: &mut Command, folder: &Path) {
+    let (refusing, server) = (refusing_address(), Server::start(Reply::ok("all is well")));
+    let file = folder.join("readme.py");
+    std::fs::write(&file, at(&block("python"), &refusing, &server)).expect("writable");
+    python.arg("-B").arg(file).env_remove("ANYHOST_LIBRARY");
+    let said = run("readme.py", python).succeeded();
+    assert!(said.starts_with("200 all is well\n"), "{said}");
+}
+
+fn by_python(prefix: &Path, folder: &Path) {
+    // As a distribution has it: the package alone, and the library where the loader finds it.
+    let mut apart = Command::new("python3");
+    apart.env("PYTHONPATH", root().join("packaging/python/src"));
+    runs_the_readme(apart.env("LD_LIBRARY_PATH", prefix.join("lib")), folder);
+
+    // As pip has it: a wheel with the library inside, and no other package.
+    let site = folder.join("site");
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--no-index", "--quiet", "--target"]).arg(&site);
+    pip.arg("./packaging/python").current_dir(root());
+    pip.env("ANYHOST_LIBRARY", prefix.join("lib/libanyhost.so"));
+    pip.env("PYTHONDONTWRITEBYTECODE", "1").env("PIP_ROOT_USER_ACTION", "ignore");
+    run("pip install", &mut pip).succeeded();
+    assert!(site.join("anyhost/libanyhost.so.0").exists());
+    runs_the_readme(Command::new("python3").env("PYTHONPATH", &site), folder);
+}
+
+/// The command of the page on packaging that takes everything away.
+fn is_taken_away(prefix: &Path) {
+    let page = read("src/manual/howto/packaging.md");
+    let command = page.lines().find_map(|line| line.strip_prefix("cd PREFIX && "));
+    let mut shell = Command::new("sh");
+    shell.arg("-ec").arg(command.expect("the page has it")).current_dir(prefix);
+    run("rm", &mut shell).succeeded();
+    assert_eq!(tree(prefix), Vec::<String>::new());
+}
+
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a switch of the tests, never read by the library")]
 fn what_is_installed_can_be_moved_and_used() {
@@ -131,7 +202,7 @@ fn what_is_installed_can_be_moved_and_used() {
     if !cfg!(target_os = "linux") {
         return skip("packages", "install.sh knows Linux");
     }
-    for program in ["make", "cmake", "pkg-config", "c++", "strip"] {
+    for program in ["make", "cmake", "pkg-config", "c++", "strip", "python3", "pip3"] {
         if !installed("packages", program) {
             return;
         }
@@ -141,7 +212,7 @@ fn what_is_installed_can_be_moved_and_used() {
         std::fs::remove_dir_all(&folder).expect("the last run's files can go");
     }
     std::fs::create_dir_all(&folder).expect("the target folder is writable");
-    let prefix = install(&folder);
+    let prefix = install(&folder, "lib");
 
     let version = env!("CARGO_PKG_VERSION").split_once('.').expect("three numbers").1;
     let library = format!("libanyhost.so.0.{version}");
@@ -164,8 +235,20 @@ fn what_is_installed_can_be_moved_and_used() {
     println!("{library}: {size} bytes of {LARGEST}");
     assert!(size <= LARGEST, "{library} has {size} bytes, {} too many", size - LARGEST);
 
-    by_pkg_config(&prefix, &folder);
-    by_cmake(&prefix, &folder);
+    holds_no_path_of_the_build(&prefix);
+
+    by_pkg_config(&prefix, "lib", &folder);
+    by_cmake(&prefix, "lib", &folder);
+    cmake_compares_versions(&prefix, &folder);
+    by_python(&prefix, &folder);
+
+    // As some distributions lay it out.
+    let libdir = "lib/x86_64-linux-gnu";
+    let other = install(&folder, libdir);
+    by_pkg_config(&other, libdir, &folder);
+    by_cmake(&other, libdir, &folder);
+
+    is_taken_away(&prefix);
     // It holds 100 MB, and nobody reads it after a success.
     std::fs::remove_dir_all(&folder).expect("the files can go");
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// The block of README.md in this language; there is one.
-fn block(language: &str) -> String {
+pub fn block(language: &str) -> String {
     let page = read("README.md");
     let blocks: Vec<&str> = page
         .split(&format!("```{language}\n"))
@@ -25,7 +25,7 @@ fn block(language: &str) -> String {
 }
 
 /// The same with other base URLs.
-fn at(block: &str, first: &Refusing, second: &Server) -> String {
+pub fn at(block: &str, first: &Refusing, second: &Server) -> String {
     let replaced = block
         .replace("https://api.example.com", &first.url())
         .replace("https://fallback.example.com", &second.url());
@@ -34,8 +34,8 @@ fn at(block: &str, first: &Refusing, second: &Server) -> String {
     replaced
 }
 
-/// A Python program that finds the package and the library. The files beside it stay as they are.
-/// Python with the package of the tree, and what is installed for tests alone.
+/// Python with the package of the tree, and what is installed for tests alone. The files beside it stay
+/// as they are.
 fn bare_python() -> Command {
     let mut command = Command::new("python3");
     let folders = [root().join("packaging/python/src"), root().join("target/tqdm")];
@@ -43,6 +43,7 @@ fn bare_python() -> Command {
     command
 }
 
+/// A Python program that finds the package and the library.
 fn python(file: &Path, arguments: &[&str]) -> Command {
     let mut command = bare_python();
     command.arg(file).args(arguments);

@@ -79,9 +79,12 @@ def build_library():
     """The file of the shared library: ANYHOST_LIBRARY, or what cargo makes of the tree."""
     if "ANYHOST_LIBRARY" in os.environ:
         return Path(os.environ["ANYHOST_LIBRARY"])
+    # The texts of panics have the paths of sources, which are not to be those of this machine.
+    cargo_home = os.environ.get("CARGO_HOME") or Path.home() / ".cargo"
+    remap = [f"--remap-path-prefix={cargo_home}=/cargo", f"--remap-path-prefix={ROOT}=/anyhost"]
     command = [
         "cargo", "rustc", "--locked", "--release", "--lib", "--crate-type", "cdylib",
-        "--config", 'profile.release.strip="symbols"', "--message-format", "json-render-diagnostics",
+        "--config", f"build.rustflags={json.dumps(remap)}", "--message-format", "json-render-diagnostics",
     ]
     said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     for message in map(json.loads, said.splitlines()):

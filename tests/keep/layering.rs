@@ -4,7 +4,7 @@
 //! another layer is named `crate::layer::…`, and `super::super` is not written at all.
 
 use crate::source::{Path, paths, reads, tests_begin, tokens};
-use crate::{files, none_of, read};
+use crate::{files, none_of, read, root};
 
 /// One folder of `src` and what it may name.
 struct Layer {
@@ -145,7 +145,10 @@ fn impure(path: &Path, dependencies: &[String]) -> Option<String> {
 
 /// The crates of the manifest's `[dependencies]`, as the code names them.
 fn dependencies() -> Vec<String> {
-    let manifest = read("Cargo.toml");
+    // In the archive of the crate cargo has written the manifest anew, and ours beside it.
+    let ours =
+        ["Cargo.toml.orig", "Cargo.toml"].into_iter().find(|name| root().join(name).exists());
+    let manifest = read(ours.expect("there is a manifest"));
     let section =
         manifest.split("\n[dependencies]\n").nth(1).expect("the manifest has dependencies");
     section

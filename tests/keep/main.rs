@@ -16,8 +16,8 @@ mod guard;
 #[cfg(feature = "capi")]
 mod header;
 mod layering;
+mod named;
 mod readme;
-mod security;
 mod source;
 mod vectors;
 

@@ -33,7 +33,10 @@ def _load() -> ctypes.CDLL:
                 function.restype, function.argtypes = restype, argtypes
             return loaded
     except (OSError, AttributeError) as reason:
-        raise ImportError(f"no libanyhost that fits this package: {reason}") from reason
+        raise ImportError(
+            f"no libanyhost that fits this package: {reason}; "
+            "ANYHOST_LIBRARY may name the file, and a wheel has it inside"
+        ) from reason
     raise ImportError(f"libanyhost has ABI {abi}; this package knows {ABI}")
 
 
