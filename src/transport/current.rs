@@ -14,6 +14,7 @@ use super::interrupt::Interrupt;
 use super::meter::Meter;
 use crate::decide::{Cause, Limit, Limits, Phase, ProxyReply, Report};
 use crate::sys;
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -46,12 +47,20 @@ pub(super) struct Progress {
     head: OnceLock<u64>,
     sent: AtomicU64,
     received: AtomicU64,
-    begun: OnceLock<Instant>,
-    head_after: OnceLock<Duration>,
+    times: Mutex<Times>,
     reusable_for: OnceLock<Duration>,
     proxy_reply: OnceLock<ProxyReply>,
     /// The proxy has let us through, whatever it said before.
     let_through: AtomicBool,
+}
+
+/// What every attempt comes to know: a lock that nobody contends is set sooner than two `OnceLock`s.
+#[derive(Debug, Default)]
+struct Times {
+    /// When the connection was first asked to transmit.
+    begun: Option<Instant>,
+    /// How long after that the head of the answer was complete.
+    head_after: Option<Duration>,
 }
 
 const PHASES: [Phase; 10] = [
@@ -93,8 +102,7 @@ impl Progress {
             head: OnceLock::new(),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
-            begun: OnceLock::new(),
-            head_after: OnceLock::new(),
+            times: Mutex::default(),
             reusable_for: OnceLock::new(),
             proxy_reply: OnceLock::new(),
             let_through: AtomicBool::new(false),
@@ -204,7 +212,7 @@ impl Progress {
     pub(super) fn asked(&self, bytes: usize) {
         self.asked.fetch_add(bytes as u64, Relaxed);
         if !self.asked_to_send.swap(true, Relaxed) {
-            let _ = self.begun.set(sys::now());
+            self.times.lock().begun = Some(sys::now());
         }
     }
 
@@ -251,9 +259,9 @@ impl Progress {
 
     /// The head of the answer is complete.
     pub(super) fn head_arrived(&self, status: u16) {
-        if let Some(begun) = self.begun.get() {
-            let _ = self.head_after.set(sys::now().saturating_duration_since(*begun));
-        }
+        let now = sys::now();
+        let times = &mut *self.times.lock();
+        times.head_after = times.begun.map(|begun| now.saturating_duration_since(begun));
         self.status.store(status, Relaxed);
         self.reach(Phase::Body);
     }
@@ -285,7 +293,7 @@ impl Progress {
             bytes_sent: self.sent.load(Relaxed),
             bytes_received: self.received(),
             reused: self.reused.load(Relaxed),
-            head_after: self.head_after.get().copied(),
+            head_after: self.times.lock().head_after,
             ..Report::new()
         }
     }
@@ -294,6 +302,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     fn progress() -> Arc<Progress> {
         Arc::new(Progress::unbounded())
@@ -316,7 +325,8 @@ mod tests {
         outer.run(|| {
             inner.run(|| assert!(is_current(&inner)));
             assert!(is_current(&outer));
-            let panicked = std::panic::catch_unwind(|| inner.run(|| panic!("a body source")));
+            let inner = AssertUnwindSafe(&inner);
+            let panicked = catch_unwind(|| inner.run(|| panic!("a body source")));
             assert!(panicked.is_err());
             assert!(is_current(&outer));
         });

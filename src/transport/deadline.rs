@@ -41,6 +41,18 @@ impl Deadline {
         Failure::timed_out(self.limit)
     }
 
+    /// What is left until then where that is at most `most`. Asked at every read and write, most often far
+    /// from the deadline, which one comparison shows.
+    pub(super) fn left_within(self, most: Duration) -> Result<Option<Duration>, Failure> {
+        let soon = sys::now().checked_add(most);
+        if self.at > soon { Ok(None) } else { self.left() }
+    }
+
+    /// Fails once it has passed.
+    pub(super) fn check(self) -> Result<(), Failure> {
+        if self.at.is_some_and(|at| sys::now() >= at) { Err(self.passed()) } else { Ok(()) }
+    }
+
     /// What is left: `None` without end, a failure when nothing is.
     pub(super) fn left(self) -> Result<Option<Duration>, Failure> {
         let Some(at) = self.at else { return Ok(None) };
@@ -75,6 +87,8 @@ mod tests {
     fn a_passed_instant_leaves_nothing() {
         let d = Deadline::new(Some(sys::now()), Limit::Stall);
         assert_eq!(d.left(), Err(Failure::timed_out(Limit::Stall)));
-        assert_eq!(Deadline::new(None, Limit::Stall).left(), Ok(None));
+        assert_eq!(d.check(), Err(Failure::timed_out(Limit::Stall)));
+        let none = Deadline::new(None, Limit::Stall);
+        assert_eq!((none.left(), none.check()), (Ok(None), Ok(())));
     }
 }

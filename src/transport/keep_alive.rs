@@ -5,10 +5,8 @@
 //! send it mean it, and a request sent just as they close fails for nothing. Not here: `max`, after
 //! which servers say `Connection: close`.
 
-use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, TRANSFER_ENCODING};
+use http::header::HeaderMap;
 use std::time::Duration;
-
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// Sent so much before its time is over, a request still arrives before the server closes.
 const MARGIN: Duration = Duration::from_secs(1);
@@ -19,17 +17,23 @@ const MARGIN: Duration = Duration::from_secs(1);
 /// One with a Content-Length beside a Transfer-Encoding is the last of its connection: the latter counts,
 /// and whoever read it by the former would see the next answer begin elsewhere (RFC 9112 section 6.3).
 pub(super) fn reusable_for(headers: &HeaderMap) -> Option<Duration> {
-    if headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING) {
-        return Some(Duration::ZERO);
+    // One walk over the few headers of an answer costs less than looking three of them up.
+    let (mut length, mut coding, mut granted) = (false, false, None);
+    for (name, value) in headers {
+        match name.as_str() {
+            "content-length" => length = true,
+            "transfer-encoding" => coding = true,
+            "keep-alive" => {
+                let line = value.to_str().unwrap_or_default();
+                granted = line.split([',', ';']).filter_map(timeout).chain(granted).min();
+            }
+            _ => {}
+        }
     }
-    headers
-        .get_all(KEEP_ALIVE)
-        .into_iter()
-        .filter_map(|line| line.to_str().ok())
-        .flat_map(|line| line.split([',', ';']))
-        .filter_map(timeout)
-        .min()
-        .map(|granted| granted.saturating_sub(MARGIN))
+    match length && coding {
+        true => Some(Duration::ZERO),
+        false => granted.map(|granted| granted.saturating_sub(MARGIN)),
+    }
 }
 
 fn timeout(parameter: &str) -> Option<Duration> {

@@ -161,7 +161,7 @@ impl Flight {
             if interrupt.is_triggered() {
                 return Err(Failure::cancelled());
             }
-            deadline.left()?;
+            deadline.check()?;
             let due = sys::now().checked_add(meter::due_in(meter));
             match deadline.at().into_iter().chain(due).min() {
                 None => self.landed.wait(&mut found),
@@ -225,7 +225,7 @@ impl Names {
             (Err(failure), Some(stale))
                 if !matches!(failure.cause, Cause::NameUnknown | Cause::Cancelled) =>
             {
-                deadline.left()?;
+                deadline.check()?;
                 Ok(stale)
             }
             (found, _) => found,

@@ -28,6 +28,8 @@ pub(super) struct Session {
     arrived: Vec<u8>,
     taken: usize,
     filled: usize,
+    /// rustls has plaintext to give, or knows how the stream has ended.
+    ready: bool,
     /// A write failed: nothing more will be sent.
     mute: bool,
 }
@@ -48,6 +50,7 @@ impl Session {
             arrived: Vec::new(),
             taken: 0,
             filled: 0,
+            ready: false,
             mute: false,
         };
         match session.shake_hands(carrier, deadline) {
@@ -89,7 +92,7 @@ impl Session {
         carrier: &mut impl Carrier,
         deadline: Deadline,
     ) -> Result<Option<usize>, Failure> {
-        if !self.flush(carrier, deadline)? {
+        if !self.is_flushed(carrier) && !self.flush(carrier, deadline)? {
             return Ok(None);
         }
         if data.is_empty() {
@@ -168,13 +171,15 @@ impl Session {
     /// Plaintext that is ready, `Some(0)` after close_notify, `None` if more must arrive first.
     fn plaintext(&mut self, buf: &mut [u8]) -> Result<Option<usize>, Failure> {
         loop {
-            match self.tls.reader().read(buf) {
-                Ok(n) => return Ok(Some(n)),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
-                Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
-                    return Err(Failure::new(Cause::Closed, "closed without close_notify"));
+            if self.ready {
+                match self.tls.reader().read(buf) {
+                    Ok(n) => return Ok(Some(n)),
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => self.ready = false,
+                    Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
+                        return Err(Failure::new(Cause::Closed, "closed without close_notify"));
+                    }
+                    Err(e) => return Err(Failure::of_connection(&e)),
                 }
-                Err(e) => return Err(Failure::of_connection(&e)),
             }
             if self.taken == self.filled {
                 return Ok(None);
@@ -223,19 +228,23 @@ impl Session {
         self.digest()
     }
 
-    /// Hands rustls what it takes of the ciphertext. Stops with plaintext to be read.
+    /// Hands rustls what it takes of the ciphertext. Stops with plaintext to be read, and begins without.
     fn digest(&mut self) -> Result<(), Failure> {
         loop {
-            let state = self.tls.process_new_packets().map_err(|e| Failure::of_tls(&e))?;
             let mut rest = &self.arrived[self.taken..self.filled];
-            if state.plaintext_bytes_to_read() > 0 || rest.is_empty() {
-                return Ok(());
+            if !rest.is_empty() {
+                match self.tls.read_tls(&mut rest) {
+                    // After close_notify nothing more is taken, and nothing more matters.
+                    Ok(0) => self.taken = self.filled,
+                    Ok(n) => self.taken += n,
+                    Err(_) => return Err(Failure::new(Cause::Tls, "a TLS message is too large")),
+                }
             }
-            match self.tls.read_tls(&mut rest) {
-                // After close_notify nothing more is taken, and nothing more matters.
-                Ok(0) => self.taken = self.filled,
-                Ok(n) => self.taken += n,
-                Err(_) => return Err(Failure::new(Cause::Tls, "a TLS message is too large")),
+            let state = self.tls.process_new_packets().map_err(|e| Failure::of_tls(&e))?;
+            let ended = state.peer_has_closed() || self.filled == 0;
+            self.ready = state.plaintext_bytes_to_read() > 0 || ended;
+            if state.plaintext_bytes_to_read() > 0 || self.taken == self.filled {
+                return Ok(());
             }
         }
     }

@@ -155,7 +155,7 @@ impl Socket {
             meter.tick();
         }
         self.wanted()?;
-        let near = deadline.left()?.filter(|left| *left <= NEAR);
+        let near = deadline.left_within(NEAR)?;
         let exact = match &self.meter {
             None => near,
             Some(meter) => Some(meter.due_in().min(near.unwrap_or(SLICE))),
