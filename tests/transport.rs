@@ -314,7 +314,7 @@ impl<'a> Call<'a> {
             server_name: None,
             foreign: false,
             proxy: None,
-            headers: &self.headers,
+            headers: self.headers.clone(),
             body,
             limits: Limits {
                 connect_by: self.connect.map(|d| start + d),
@@ -458,7 +458,7 @@ fn endpoints_do_not_share_connections() {
             server_name: None,
             foreign: false,
             proxy: None,
-            headers: &HeaderMap::new(),
+            headers: HeaderMap::new(),
             body: Outgoing::Empty,
             limits: Limits { until: Some(now() + ms(5000)), ..Limits::default() },
             fresh: false,

@@ -91,7 +91,7 @@ pub fn decide(pool: &mut Pool, rules: &Rules, now: Instant, chance: u64, events:
     while let Step::Attempt(ticket) = call.step(pool, now, [chance; 3], events) {
         let ticket = call.limit(ticket);
         let outcome = call.judge(&ticket, &report, Verdict::Default);
-        call.settle(pool, ticket, &report, &outcome, Default::default(), now, chance, events);
+        call.settle(pool, &ticket, &report, &outcome, Default::default(), now, chance, events);
     }
     events.clear();
 }

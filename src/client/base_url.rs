@@ -8,6 +8,7 @@ use super::error::{Error, Result};
 use super::status::Status;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use http::HeaderValue;
 use percent_encoding::percent_decode_str;
 use std::fmt;
 use url::{Host, Url};
@@ -32,12 +33,12 @@ pub fn split_base_urls(list: &str) -> Vec<&str> {
 pub(crate) struct BaseUrl {
     /// As given, which is also a key of the endpoint; it may hold user info.
     given: String,
-    /// `scheme://host:port`, the port left out where it is the scheme's own.
-    origin: String,
-    /// `host:port`, the port left out likewise.
-    authority: String,
-    /// Without trailing slashes; empty for the root.
-    path: String,
+    /// Without user info, a port that is the scheme's own, and trailing slashes: what URLs begin with.
+    url: String,
+    /// Where in it the origin ends and the path begins.
+    origin_end: usize,
+    /// `host:port` as the value of the `Host` header.
+    host_header: HeaderValue,
     /// Origin and normalised path: equal for two spellings of one endpoint.
     identity: String,
     https: bool,
@@ -92,15 +93,18 @@ impl BaseUrl {
             Some(port) => format!("{host}:{port}"),
             None => host,
         };
+        let Ok(host_header) = HeaderValue::from_str(&authority) else {
+            return fail("has a host that no request can carry");
+        };
         let origin = format!("{}://{authority}", url.scheme());
         Ok(BaseUrl {
             given: given.to_owned(),
             identity: format!("{origin}{}", url.path().trim_end_matches('/')),
             https: url.scheme() == "https",
             basic_auth: basic_auth(&url),
-            path: path.to_owned(),
-            authority,
-            origin,
+            origin_end: origin.len(),
+            url: origin + path,
+            host_header,
         })
     }
 
@@ -111,38 +115,50 @@ impl BaseUrl {
 
     /// `scheme://host:port`, without a port that is the scheme's own.
     pub(crate) fn origin(&self) -> &str {
-        &self.origin
+        &self.url[..self.origin_end]
     }
 
     /// `host:port`, without a port that is the scheme's own.
     pub(crate) fn authority(&self) -> &str {
-        &self.authority
+        let scheme = if self.https { "https://" } else { "http://" };
+        &self.origin()[scheme.len()..]
+    }
+
+    /// The value of the `Host` header of its requests (RFC 9110 section 7.2).
+    pub(crate) fn host_header(&self) -> &HeaderValue {
+        &self.host_header
+    }
+
+    /// Without trailing slashes; empty for the root.
+    fn path(&self) -> &str {
+        &self.url[self.origin_end..]
     }
 
     /// How much of a URL's path is the base's own; nothing where that path is not below the base.
     pub(crate) fn covers(&self, path: &str) -> Option<usize> {
-        let rest = path.strip_prefix(&*self.path)?;
-        (rest.is_empty() || rest.starts_with('/')).then_some(self.path.len())
+        let rest = path.strip_prefix(self.path())?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(self.path().len())
     }
 
     /// The host: a name in ASCII, or an address, that of IPv6 in brackets.
     pub(crate) fn host(&self) -> &str {
-        let end = self.authority.rfind(':').filter(|at| !self.authority[*at..].contains(']'));
-        &self.authority[..end.unwrap_or(self.authority.len())]
+        let authority = self.authority();
+        let end = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
+        &authority[..end.unwrap_or(authority.len())]
     }
 
     /// The port, be it that of the scheme.
     pub(crate) fn port(&self) -> u16 {
-        let given = self.authority[self.host().len()..].trim_start_matches(':').parse();
+        let given = self.authority()[self.host().len()..].trim_start_matches(':').parse();
         given.unwrap_or(if self.https { 443 } else { 80 })
     }
 
     /// The base of its origin, without path and user info.
     pub(crate) fn root(&self) -> Self {
         BaseUrl {
-            given: self.origin.clone(),
-            path: String::new(),
-            identity: self.origin.clone(),
+            given: self.origin().to_owned(),
+            url: self.origin().to_owned(),
+            identity: self.origin().to_owned(),
             basic_auth: None,
             ..self.clone()
         }
@@ -165,10 +181,12 @@ impl BaseUrl {
     /// The whole URL of a request at this endpoint.
     // Done for every attempt: pushed together, which costs a tenth of what formatting does.
     pub(crate) fn join(&self, target: &Target) -> String {
-        let root = if self.path.is_empty() && target.path.is_empty() { "/" } else { "" };
-        let parts = [&self.origin, &self.path, &*target.path, root, &target.query];
-        let mut url = String::with_capacity(parts.iter().map(|part| part.len()).sum());
-        parts.into_iter().for_each(|part| url.push_str(part));
+        let mut url = String::with_capacity(self.url.len() + 1 + target.0.len());
+        url.push_str(&self.url);
+        if self.path().is_empty() && !target.0.starts_with('/') {
+            url.push('/');
+        }
+        url.push_str(&target.0);
         url
     }
 }
@@ -176,7 +194,7 @@ impl BaseUrl {
 /// Shows no user info.
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.origin, self.path)
+        f.write_str(&self.url)
     }
 }
 
@@ -203,14 +221,10 @@ pub(crate) fn absolute(given: &str) -> Option<Result<(BaseUrl, Target)>> {
     Some(origin.and_then(|origin| Ok((origin, Target::parse(target)?))))
 }
 
-/// What a request asks for below a base: path and query, as given.
+/// What a request asks for below a base: path and query, as given. The path is empty, or begins with a
+/// slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
-    /// Empty, or begins with a slash.
-    path: String,
-    /// Empty, or begins with a question mark.
-    query: String,
-}
+pub(crate) struct Target(String);
 
 impl Target {
     /// Takes the caller's path. The error says what in it no request line can carry.
@@ -237,8 +251,12 @@ impl Target {
                 shown(path)
             ));
         }
-        let slash = if path.is_empty() || path.starts_with('/') { "" } else { "/" };
-        Ok(Target { path: [slash, path].concat(), query: query.to_owned() })
+        let mut target = String::with_capacity(1 + given.len());
+        if !path.is_empty() && !path.starts_with('/') {
+            target.push('/');
+        }
+        target.push_str(given);
+        Ok(Target(target))
     }
 }
 

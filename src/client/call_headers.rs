@@ -4,11 +4,12 @@
 use super::settings::CallSettings;
 use crate::transport;
 use http::HeaderMap;
-use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderValue, RANGE, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderValue, RANGE, USER_AGENT};
 
 /// What a call sends to any endpoint; an endpoint's own headers come between (ruling R15).
 #[derive(Debug, Clone)]
 pub(crate) struct CallHeaders {
+    /// `Host` first (RFC 9110 section 7.2): set by hand, or blank until [`name_host`].
     pub(crate) map: HeaderMap,
     /// It asks for answers in a coding of its own choice, and undoes it.
     pub(crate) decodes: bool,
@@ -17,7 +18,8 @@ pub(crate) struct CallHeaders {
 impl CallHeaders {
     /// Of a request with these headers of its own.
     pub(crate) fn new(client: &HeaderMap, settings: &CallSettings, own: &HeaderMap) -> Self {
-        let mut map = client.clone();
+        let mut map = HeaderMap::from_iter([(HOST, HeaderValue::from_static(""))]);
+        lay_over(&mut map, client);
         map.entry(USER_AGENT).or_insert_with(|| settings.user_agent.clone());
         map.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         lay_over(&mut map, own);
@@ -34,9 +36,22 @@ impl CallHeaders {
 /// Puts headers in the place of those of the same name.
 pub(crate) fn lay_over(headers: &mut HeaderMap, over: &HeaderMap) {
     for name in over.keys() {
-        headers.remove(name);
-        for value in over.get_all(name) {
+        let mut values = over.get_all(name).iter();
+        // In the place of the first, so that `Host` stays where it is.
+        if let Some(first) = values.next() {
+            headers.insert(name, first.clone());
+        }
+        for value in values {
             headers.append(name, value.clone());
         }
+    }
+}
+
+/// Says in the headers of a call which host they are for, unless the caller has said it by hand.
+///
+/// Done for every attempt, so nothing is looked up: it is the first of them.
+pub(crate) fn name_host(headers: &mut HeaderMap, host: &HeaderValue) {
+    if let Some(blank) = headers.values_mut().next().filter(|first| first.is_empty()) {
+        *blank = host.clone();
     }
 }

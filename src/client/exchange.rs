@@ -30,7 +30,7 @@ pub(super) struct Asking<'a> {
     pub(super) url: String,
     pub(super) server_name: Option<&'a str>,
     pub(super) foreign: bool,
-    pub(super) headers: &'a HeaderMap,
+    pub(super) headers: HeaderMap,
     /// The coding of the answer is not of our choice.
     pub(super) coding_by_hand: bool,
     /// The request's body goes along.
@@ -47,38 +47,41 @@ pub(super) struct Exchange {
     pub(super) outcome: Outcome,
     pub(super) attempt: Attempt,
     pub(super) ended: Instant,
-    meter: Option<Arc<Meter>>,
-    answer: Option<Answered>,
-    trail: Option<Trail>,
 }
 
 impl Run<'_> {
-    /// Makes it. `onward` says where its answer leads on, `judge` what the facts mean.
+    /// Makes it, and keeps its answer, if there is one, in the place of an earlier one. `onward` says where
+    /// that leads on, `judge` what the facts mean.
     pub(super) fn exchange(
-        &self,
+        &mut self,
         mut asking: Asking<'_>,
         request: &mut Request,
-        onward: impl FnOnce(&Self, &Request, &Response) -> Option<Trail>,
+        onward: impl FnOnce(&Self, &Request, &Response) -> Option<Box<Trail>>,
         judge: impl FnOnce(&Report, Verdict) -> Outcome,
     ) -> Exchange {
         let proxy = asking.proxy.and_then(ProxyMember::label_of_attempt);
         let number = self.attempts.len() as u32 + 1;
         let meter = self.watcher.clone().map(|watcher| Arc::new(Meter::new(watcher, number)));
+        self.meter.clone_from(&meter);
         self.told.attempt_started(asking.label, proxy.as_deref());
         let clock = &self.client.clock;
         let began = clock.now();
-        let (mut report, answer) = self.transmit(&asking, meter.as_ref(), request);
-        let mut answer = answer.and_then(|answer| self.receive(answer, &mut asking, &mut report));
+        let (mut report, answer) = self.transmit(&mut asking, meter.as_ref(), request);
+        let answered = answer.and_then(|answer| self.receive(answer, &mut asking, &mut report));
         let ended = clock.now();
-        report.retry_after = answer.as_ref().and_then(|answer| self.asked_wait(&answer.response));
-        let trail = answer.as_ref().and_then(|answer| onward(self, request, &answer.response));
-        let verdict = match &mut answer {
-            // The judge is asked of the answers that the caller may get, not of the way to them.
-            Some(answer) if trail.is_none() => {
-                self.client.callbacks.verdict(&mut answer.response, &self.attempts)
+        let mut verdict = Verdict::Default;
+        if answered.is_some() {
+            self.answer = answered;
+            if let Some(Answered { response, .. }) = &self.answer {
+                report.retry_after = self.asked_wait(response);
+                self.trail = onward(self, request, response);
             }
-            _ => Verdict::Default,
-        };
+            // The judge is asked of the answers that the caller may get, not of the way to them.
+            if let (Some(answer), None) = (&mut self.answer, &self.trail) {
+                let callbacks = &self.client.callbacks;
+                verdict = callbacks.verdict(&mut answer.response, &self.attempts);
+            }
+        }
         let outcome = judge(&report, verdict);
         let attempt = Attempt::new(
             number,
@@ -90,24 +93,19 @@ impl Run<'_> {
             began.saturating_duration_since(self.started),
             ended.saturating_duration_since(began),
         );
-        Exchange { report, outcome, attempt, ended, meter, answer, trail }
+        Exchange { report, outcome, attempt, ended }
     }
 
     /// Puts it on the list of the call.
-    pub(super) fn list(&mut self, exchange: Exchange) {
-        let Exchange { attempt, answer, trail, meter, .. } = exchange;
-        self.meter = meter;
+    pub(super) fn list(&mut self, attempt: Attempt) {
         self.told.attempt_ended(&attempt);
         self.attempts.push(attempt);
-        if answer.is_some() {
-            (self.answer, self.trail) = (answer, trail);
-        }
         self.publish();
     }
 
     fn transmit(
         &self,
-        asking: &Asking<'_>,
+        asking: &mut Asking<'_>,
         meter: Option<&Arc<Meter>>,
         request: &mut Request,
     ) -> (Report, Option<Answer>) {
@@ -134,7 +132,7 @@ impl Run<'_> {
             server_name: asking.server_name,
             foreign: asking.foreign,
             proxy,
-            headers: asking.headers,
+            headers: std::mem::take(&mut asking.headers),
             body,
             limits: asking.limits,
             fresh: asking.fresh,
@@ -146,6 +144,9 @@ impl Run<'_> {
         report.reused &= !asking.fresh;
         report.tunnelled = proxy
             .is_some_and(|proxy| !proxy.scheme().is_http() || asking.url.starts_with("https://"));
+        if meter.is_none() {
+            return (report, answer);
+        }
         let metered = |answer: Answer| Answer { body: answer.body.metered_by(meter), ..answer };
         (report, answer.map(metered))
     }
@@ -153,14 +154,13 @@ impl Run<'_> {
     /// Reads the body, or keeps it to be read. `None` where it broke off, which the report then says.
     fn receive(
         &self,
-        answer: Answer,
+        mut answer: Answer,
         asking: &mut Asking<'_>,
         report: &mut Report,
     ) -> Option<Answered> {
-        let answer = match self.headers.decodes && !asking.coding_by_hand {
-            true => transport::decoded(answer, asking.method == Method::HEAD),
-            false => answer,
-        };
+        if self.headers.decodes && !asking.coding_by_hand {
+            transport::decode(&mut answer, asking.method == Method::HEAD);
+        }
         let (bytes, body) = match self.streamed {
             true => {
                 let place = (self.told.call(), self.attempts.len() as u32 + 1);
@@ -176,7 +176,7 @@ impl Run<'_> {
             status: answer.status,
             headers: answer.headers,
             body: bytes,
-            url: without_query(std::mem::take(&mut asking.url)),
+            asked: std::mem::take(&mut asking.url),
             endpoint: asking.label.clone(),
             elapsed: Duration::ZERO,
             attempts: Vec::new(),
@@ -196,23 +196,5 @@ impl Run<'_> {
         let date = answer.headers.get(DATE).and_then(text);
         let now = self.client.clock.unix_seconds();
         retry_after(lines.iter().map(String::as_str), date.as_deref(), now)
-    }
-}
-
-fn without_query(mut url: String) -> String {
-    let end = url.bytes().position(|byte| byte == b'?').unwrap_or(url.len());
-    url.truncate(end);
-    url
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_query;
-
-    #[test]
-    fn what_people_see_has_no_query() {
-        let shown = |url: &str| without_query(url.to_owned());
-        assert_eq!(shown("https://b.example/x?token=1?2"), "https://b.example/x");
-        assert_eq!(shown("https://b.example/"), "https://b.example/");
     }
 }

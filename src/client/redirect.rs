@@ -23,7 +23,7 @@ use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, LAST_MODIFIED, 
 use http::{HeaderValue, Method};
 use std::sync::Arc;
 use std::time::Instant;
-use url::Url;
+use url::{Position, Url};
 
 /// The way of a call from an answer onwards, where that answer is a redirect not handed out.
 pub(super) struct Trail {
@@ -55,7 +55,7 @@ impl Run<'_> {
         member: &Arc<Member>,
         request: &Request,
         answer: &Response,
-    ) -> Option<Trail> {
+    ) -> Option<Box<Trail>> {
         if !is_redirect(answer.status()) {
             return None;
         }
@@ -78,7 +78,8 @@ impl Run<'_> {
         request: &mut Request,
     ) -> End {
         while end == End::Answer {
-            let Some(Trail { asked, next }) = self.trail.take() else { break };
+            let Some(trail) = self.trail.take() else { break };
+            let Trail { asked, next } = *trail;
             end = match next {
                 Next::Hop(hop) => self.hop(call, asked, hop, request),
                 Next::Refused { why, target } => {
@@ -90,7 +91,12 @@ impl Run<'_> {
         end
     }
 
-    fn onward(&self, asked: Vec<Asked>, request: &Request, answer: &Response) -> Option<Trail> {
+    fn onward(
+        &self,
+        asked: Vec<Asked>,
+        request: &Request,
+        answer: &Response,
+    ) -> Option<Box<Trail>> {
         let last = asked.last()?;
         let location = locate(&last.url, &answer.headers);
         let at = location.as_ref().ok().and_then(|url| self.endpoint_at(url.as_ref()?, last));
@@ -130,7 +136,7 @@ impl Run<'_> {
             }
             (Redirect::HandOut | Redirect::Follow(_), _) => return None,
         };
-        Some(Trail { asked, next })
+        Some(Box::new(Trail { asked, next }))
     }
 
     /// The endpoint at whose origin a URL is. Of several that share it the one whose base has most of
@@ -199,7 +205,7 @@ impl Run<'_> {
                 url: url.clone(),
                 server_name,
                 foreign: !secrets,
-                headers: &headers,
+                headers: headers.clone(),
                 coding_by_hand: coding_by_hand(member.as_deref()),
                 body,
                 limits: ticket.limits(),
@@ -219,7 +225,7 @@ impl Run<'_> {
                     call.settle_hop(pool, ticket, report, outcome, now, chance, events)
                 })
             });
-            self.list(exchange);
+            self.list(exchange.attempt);
         }
     }
 
@@ -254,8 +260,8 @@ impl Run<'_> {
 
     fn hop_headers(&self, hop: &Asked, request: &Request) -> HeaderMap {
         let mut headers = match (&hop.at, hop.secrets) {
-            (Some((_, member)), true) => self.headers_at(member, request).into_owned(),
-            _ => self.without_secrets(),
+            (Some((_, member)), true) => self.headers_at(member, request),
+            _ => self.without_secrets(&hop.url),
         };
         if !hop.body {
             leave_out(&mut headers, describes_content);
@@ -263,9 +269,9 @@ impl Run<'_> {
         headers
     }
 
-    /// The headers of the request for an origin that is none of the client's. Values of the default
+    /// The headers of the request to a URL whose origin is none of the client's. Values of the default
     /// list are marked wherever they are set.
-    fn without_secrets(&self) -> HeaderMap {
+    fn without_secrets(&self, url: &Url) -> HeaderMap {
         let mut headers = self.headers.map.clone();
         let client = self.client;
         let members: Vec<_> = client.state.lock().members.values().cloned().collect();
@@ -274,10 +280,14 @@ impl Run<'_> {
             .chain(members.iter().map(|member| &member.headers))
             .collect();
         leave_out(&mut headers, |name| {
-            *name == HOST
-                || client.client.secret_headers.iter().any(|secret| secret == name.as_str())
+            client.client.secret_headers.iter().any(|secret| secret == name.as_str())
                 || set.iter().any(|set| set.get_all(name).iter().any(HeaderValue::is_sensitive))
         });
+        // Also one that was set by hand.
+        match HeaderValue::from_str(authority(url)) {
+            Ok(host) => headers.insert(HOST, host),
+            Err(_) => headers.remove(HOST),
+        };
         headers
     }
 }
@@ -329,6 +339,11 @@ fn locate(base: &Url, headers: &HeaderMap) -> Result<Option<Url>, Unreadable> {
 /// `scheme://host:port`, without a port that is the scheme's own: as that of a base URL.
 fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
+}
+
+/// `host:port` likewise. Never with user info, which `locate` takes away.
+fn authority(url: &Url) -> &str {
+    &url[Position::BeforeHost..Position::AfterPort]
 }
 
 /// An origin for people; of a scheme without one, the scheme.

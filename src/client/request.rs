@@ -46,7 +46,7 @@ pub struct Request {
     pub(crate) method: Method,
     pub(crate) target: Target,
     /// The origin of an absolute URL, for a client without endpoints.
-    pub(crate) origin: Option<BaseUrl>,
+    pub(crate) origin: Option<Box<BaseUrl>>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
     pub(crate) cancel: Option<Cancel>,
@@ -87,7 +87,7 @@ impl Request {
             return Err(fail("CONNECT asks a proxy for a tunnel, and not a service".to_owned()));
         }
         let (origin, target) = match absolute(path) {
-            Some(url) => url.map(|(origin, target)| (Some(origin), target))?,
+            Some(url) => url.map(|(origin, target)| (Some(Box::new(origin)), target))?,
             None => (None, Target::parse(path)?),
         };
         Ok(Request {

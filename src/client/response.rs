@@ -39,7 +39,8 @@ pub struct Response {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
-    pub(crate) url: String,
+    /// As it was asked for.
+    pub(crate) asked: String,
     pub(crate) endpoint: Arc<str>,
     pub(crate) elapsed: Duration,
     pub(crate) attempts: Vec<Attempt>,
@@ -101,7 +102,8 @@ impl Response {
 
     /// The URL that answered, the last of all redirects, without user info and query.
     pub fn url(&self) -> &str {
-        &self.url
+        // Every call has one, and few ask for it.
+        self.asked.split('?').next().unwrap_or_default()
     }
 
     /// The label of the endpoint that answered. Where a redirect has led to an origin of none, it is that
@@ -157,7 +159,7 @@ impl Response {
             status: 0,
             headers: HeaderMap::new(),
             body: Vec::new(),
-            url: String::new(),
+            asked: String::new(),
             endpoint: Arc::default(),
             elapsed: Duration::ZERO,
             attempts: Vec::new(),
@@ -188,7 +190,7 @@ impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Response")
             .field("status", &self.status)
-            .field("url", &self.url)
+            .field("url", &self.url())
             .field("endpoint", &self.endpoint)
             .field("headers", &self.headers.len())
             .field("body", &format_args!("{} bytes", self.body.len()))

@@ -6,7 +6,7 @@
 use super::attempt::Attempt;
 use super::base_url::BaseUrl;
 use super::builder::check_backoff;
-use super::call_headers::{CallHeaders, lay_over};
+use super::call_headers::{CallHeaders, lay_over, name_host};
 use super::cancel::Interruptible;
 use super::endpoint::basic_auth;
 use super::error::{Error, Result};
@@ -87,7 +87,8 @@ fn call(
         watcher,
         meter: None,
         started: now,
-        attempts: Vec::new(),
+        // Most calls make one.
+        attempts: Vec::with_capacity(1),
         answer: None,
         // A health check is of one member, and one attempt.
         redirects: if only.is_some() { 0 } else { settings.redirects },
@@ -107,7 +108,7 @@ fn call(
             (Step::Attempt(ticket), Some(way)) => run.attempt(&mut call, ticket, &way, request),
             // The lists and the pool change together, so this is for completeness.
             (Step::Attempt(ticket), None) => {
-                drop(guard(client, ticket));
+                drop(guard(client, &ticket));
                 return run.end(End::Error(Failure::NoEndpoint));
             }
             (Step::Wait(until), _) => {
@@ -237,7 +238,7 @@ pub(super) struct Run<'a> {
     /// Of an absolute URL: the call's one endpoint.
     pub(super) origin: Option<(EndpointId, Arc<Member>)>,
     /// The way on from that answer, where it is a redirect to follow or to refuse.
-    pub(super) trail: Option<Trail>,
+    pub(super) trail: Option<Box<Trail>>,
     /// Where the redirect leads that may not be followed.
     pub(super) refused: Option<String>,
     pub(super) events: Vec<decide::Event>,
@@ -286,7 +287,7 @@ impl Run<'_> {
         Way { member, proxy }: &Way,
         request: &mut Request,
     ) {
-        let guard = guard(self.client, ticket);
+        let guard = guard(self.client, &ticket);
         let ticket = call.limit(ticket);
         if ticket.is_probe() {
             let now = self.client.clock.now();
@@ -301,7 +302,7 @@ impl Run<'_> {
             url: member.base.join(&request.target),
             server_name: member.server_name.as_deref(),
             foreign: false,
-            headers: &self.headers_at(member, request),
+            headers: self.headers_at(member, request),
             coding_by_hand: member.headers.contains_key(ACCEPT_ENCODING),
             body: true,
             limits: ticket.limits(),
@@ -324,7 +325,7 @@ impl Run<'_> {
             let state = &mut *self.client.state.lock();
             let chance = state.rng.next_u64();
             let (pool, events) = (&mut state.pool, &mut self.events);
-            call.settle(pool, ticket, &exchange.report, &outcome, advice, ended, chance, events);
+            call.settle(pool, &ticket, &exchange.report, &outcome, advice, ended, chance, events);
             if outcome.health != Health::Good {
                 let proxy = ticket.proxy().filter(|_| outcome.blame == Blame::Proxy);
                 exchange.attempt.wait(state.pool.advice(proxy.unwrap_or(ticket.endpoint), ended));
@@ -340,16 +341,17 @@ impl Run<'_> {
         if let (false, Some(url)) = (proxy_listed, proxy.as_ref().and_then(|p| p.url.as_ref())) {
             self.client.transport.forget_proxy(url);
         }
-        self.list(exchange);
+        self.list(exchange.attempt);
     }
 
     /// The headers of the request at an endpoint: the request's own over the endpoint's over the client's.
-    pub(super) fn headers_at(&self, member: &Member, request: &Request) -> Cow<'_, HeaderMap> {
-        let mut headers = Cow::Borrowed(&self.headers.map);
+    pub(super) fn headers_at(&self, member: &Member, request: &Request) -> HeaderMap {
+        let mut headers = self.headers.map.clone();
         if !member.headers.is_empty() {
-            lay_over(headers.to_mut(), &member.headers);
-            lay_over(headers.to_mut(), &request.headers);
+            lay_over(&mut headers, &member.headers);
+            lay_over(&mut headers, &request.headers);
         }
+        name_host(&mut headers, member.base.host_header());
         headers
     }
 
@@ -357,24 +359,25 @@ impl Run<'_> {
         let elapsed = self.client.clock.now().saturating_duration_since(self.started);
         self.told.call_ended(self.attempts.last(), elapsed);
         let attempts = std::mem::take(&mut self.attempts);
-        let failure = match (end, self.answer.take()) {
-            (End::Answer | End::Rejected, Some(mut answer)) => {
+        let answer = self.answer.take();
+        let failure = match end {
+            End::Answer | End::Rejected => {
+                let Some(mut answer) = answer else {
+                    // A transport that reports an answer and gives none has broken its promise.
+                    return Err(Error::of_call(Status::Internal, attempts));
+                };
                 answer.complete(elapsed, attempts);
                 let turned_down = end == End::Rejected
                     || (self.settings.require_success && !answer.response.is_success())
                     || self.settings.error_statuses.contains(answer.response.status());
                 return if turned_down { Err(answer.rejected()) } else { Ok(answer) };
             }
-            (End::Error(Failure::Redirect(why)), Some(answer)) => {
-                let target = self.refused.as_deref();
-                return Err(Error::redirects(why, answer.response.endpoint(), target, attempts));
-            }
-            // A transport that reports an answer and gives none has broken its promise.
-            (End::Answer | End::Rejected, None) => {
-                return Err(Error::of_call(Status::Internal, attempts));
-            }
-            (End::Error(failure), _) => failure,
+            End::Error(failure) => failure,
         };
+        if let (Failure::Redirect(why), Some(answer)) = (failure, answer) {
+            let target = self.refused.as_deref();
+            return Err(Error::redirects(why, answer.response.endpoint(), target, attempts));
+        }
         if failure == Failure::NoEndpoint {
             let (refused, wait) = refusals(self.client);
             return Err(Error::no_endpoint(refused, wait, attempts));
@@ -398,8 +401,11 @@ pub(super) struct Guard<'a, F: FnOnce(&mut Pool, Instant)> {
 }
 
 /// Of an attempt.
-fn guard(client: &Shared, ticket: Ticket) -> Guard<'_, impl FnOnce(&mut Pool, Instant)> {
-    Guard::new(client, move |pool, now| Call::abandon(pool, ticket, now, &mut Vec::new()))
+fn guard<'a>(
+    client: &'a Shared,
+    ticket: &'a Ticket,
+) -> Guard<'a, impl FnOnce(&mut Pool, Instant) + 'a> {
+    Guard::new(client, |pool, now| Call::abandon(pool, *ticket, now, &mut Vec::new()))
 }
 
 impl<'a, F: FnOnce(&mut Pool, Instant)> Guard<'a, F> {

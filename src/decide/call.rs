@@ -345,7 +345,7 @@ impl<'a> Call<'a> {
     pub fn settle(
         &mut self,
         pool: &mut Pool,
-        ticket: Ticket,
+        ticket: &Ticket,
         report: &Report,
         outcome: &Outcome,
         advice: Advice,
@@ -356,23 +356,23 @@ impl<'a> Call<'a> {
         let outcome = advised(outcome, advice, self.plan.repeatable);
         let attempt = self.settled;
         self.settled += 1;
-        self.note(pool, &ticket, report, &outcome);
+        self.note(pool, ticket, report, &outcome);
         self.execution.record(report);
         self.left =
             Some(Left { attempt, failure: last_failure(report), delivery: outcome.delivery });
         if outcome.then == Then::Replay && self.plan.replayable {
             // The same attempt once more: what it comes to, the replay will tell.
-            self.state = State::Replaying(Ticket { fresh: !planted!(ReplayNotFresh), ..ticket });
+            self.state = State::Replaying(Ticket { fresh: !planted!(ReplayNotFresh), ..*ticket });
             return;
         }
         self.settle_route(pool, ticket.endpoint, ticket.via, report, &outcome, now, chance, events);
         if outcome.lost_its_way() {
-            self.lost(pool, ticket, report, &outcome, now, events);
+            self.lost(pool, *ticket, report, &outcome, now, events);
             return;
         }
         self.routes.clear(pool, now, events);
         let outcome = &outcome.at_endpoint();
-        self.measure(pool, &ticket, report, outcome, now);
+        self.measure(pool, ticket, report, outcome, now);
         pool.record(ticket.endpoint, ticket.circuit, report, outcome, now, chance, events);
         let now = pool.turn(now, events);
         if report.ending == Ending::Answered {

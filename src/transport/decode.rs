@@ -47,17 +47,16 @@ pub fn accept_encoding() -> HeaderValue {
     })
 }
 
-/// The answer with its body decoded and without the headers that spoke of the coded one. An answer
-/// in another coding, in several, or without a body stays as received, headers and all.
-pub fn decoded(answer: Answer, head_only: bool) -> Answer {
+/// Undoes the coding of an answer's body, and takes the headers out that spoke of the coded one. An
+/// answer in another coding, in several, or without a body stays as received, headers and all.
+pub fn decode(answer: &mut Answer, head_only: bool) {
     let bodiless = head_only || matches!(answer.status, 100..=199 | 204 | 304);
-    let Some(coding) = coding(&answer.headers).filter(|_| !bodiless) else { return answer };
-    let Answer { status, mut headers, body } = answer;
-    headers.remove(CONTENT_ENCODING);
-    headers.remove(CONTENT_LENGTH);
-    let decoded = Decoded { decoder: Decoder::NotBegun(Some((coding, body))), unfolded: 0 };
-    let body = AnswerBody::reader(decoded, None);
-    Answer { status, headers, body }
+    let Some(coding) = coding(&answer.headers).filter(|_| !bodiless) else { return };
+    answer.headers.remove(CONTENT_ENCODING);
+    answer.headers.remove(CONTENT_LENGTH);
+    let coded = std::mem::take(&mut answer.body);
+    let decoded = Decoded { decoder: Decoder::NotBegun(Some((coding, coded))), unfolded: 0 };
+    answer.body = AnswerBody::reader(decoded, None);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +70,9 @@ enum Coding {
 
 /// The one coding of an answer, if it is one of ours.
 fn coding(headers: &HeaderMap) -> Option<Coding> {
-    let mut values = headers.get_all(CONTENT_ENCODING).into_iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    // Asked of every answer, and answers have few headers: a walk costs less than looking it up.
+    let mut lines = headers.iter().filter(|(name, _)| name.as_str() == "content-encoding");
+    let (Some((_, value)), None) = (lines.next(), lines.next()) else { return None };
     let name = value.to_str().ok()?.trim();
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     // RFC 9110 section 8.4.1.3: the x- is of old, and means the same.

@@ -1,6 +1,6 @@
 //! One request and its answer on one ureq agent.
 //!
-//! Builds the request as it was asked for (ureq adds `Host` and framing, nothing else) and hands the
+//! Builds the request as it was asked for (ureq adds framing, and `Host` where none was given) and hands the
 //! answer's body on unread. The connection goes back to the pool exactly when all of it was read; a
 //! body dropped before that closes it. Not here: what a failure is called (`failure`), which agent (`agent`).
 
@@ -12,9 +12,7 @@ use super::origin::Origin;
 use super::upload::Upload;
 use super::{Answer, AnswerBody, Attempt, BodySource, Outgoing, ProxyUrl};
 use crate::decide::ProxyReply;
-use http::header::{
-    CONTENT_LENGTH, EXPECT, HOST, HeaderName, PROXY_AUTHORIZATION, TRANSFER_ENCODING,
-};
+use http::header::{CONTENT_LENGTH, HeaderName, PROXY_AUTHORIZATION};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use std::io::Read;
 use std::sync::Arc;
@@ -27,7 +25,9 @@ const MOST_SCRAPS: usize = 16;
 
 /// What no caller decides: framing follows from the body; and ureq hangs on some answers to an
 /// expectation, on which nothing here depends.
-const NOT_SENT: [HeaderName; 3] = [EXPECT, CONTENT_LENGTH, TRANSFER_ENCODING];
+fn is_not_sent(name: &HeaderName) -> bool {
+    matches!(name.as_str(), "expect" | "content-length" | "transfer-encoding")
+}
 
 /// Sends the request and reads the head of the answer. The current attempt is `progress`.
 pub(super) fn exchange(
@@ -37,7 +37,7 @@ pub(super) fn exchange(
     progress: &Arc<Progress>,
 ) -> Result<Answer, Failure> {
     // A time already over must not let a single byte out.
-    progress.to_end().left()?;
+    progress.to_end().check()?;
     if progress.interrupt().is_triggered() {
         return Err(Failure::cancelled());
     }
@@ -81,19 +81,19 @@ fn answer(
     attempt: Attempt<'_>,
     progress: &Arc<Progress>,
 ) -> Result<Response<Body>, Failure> {
-    let (url, mut headers) = match origin.uri(attempt.url) {
-        Some(url) => (url?, headers(attempt.headers, origin)),
-        None => {
-            let origin = Origin::of(attempt.url)?;
-            let url = attempt.url.parse().map_err(|_| Failure::local("not a URL"))?;
-            (url, headers(attempt.headers, &origin))
-        }
+    let url = match origin.uri(attempt.url) {
+        Some(url) => url?,
+        None => attempt.url.parse().map_err(|_| Failure::local("not a URL"))?,
     };
-    if let Some(proxy) = attempt.proxy {
-        authorize(&mut headers, proxy, forwarder(&attempt).is_some())?;
-    }
+    let forwards = forwarder(&attempt).is_some();
     let method = attempt.method.clone();
-    let head = Head { method, url, headers };
+    let mut head = Head { method, url, headers: attempt.headers };
+    while let Some(name) = head.headers.keys().find(|name| is_not_sent(name)).cloned() {
+        head.headers.remove(name);
+    }
+    if let Some(proxy) = attempt.proxy {
+        authorize(&mut head.headers, proxy, forwards)?;
+    }
     match attempt.body {
         // Servers expect content with these methods, so its absence is said (RFC 9110 section 8.6).
         Outgoing::Empty if [Method::POST, Method::PUT, Method::PATCH].contains(&head.method) => {
@@ -108,20 +108,6 @@ fn answer(
         Outgoing::Bytes(bytes) => head.send(agent, bytes, progress),
         Outgoing::Reader { source, length } => head.upload(agent, source, length, progress),
     }
-}
-
-/// The headers of a request, the host first (RFC 9112 section 3.2).
-fn headers(given: &HeaderMap, origin: &Origin) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(given.len() + 1);
-    if !given.keys().any(|name| *name == HOST) {
-        headers.append(HOST, origin.host().clone());
-    }
-    for (name, value) in given {
-        if !NOT_SENT.contains(name) {
-            headers.append(name, value.clone());
-        }
-    }
-    headers
 }
 
 /// The proxy that hands the request on, where one does: through a tunnel nobody does.

@@ -46,7 +46,7 @@ mod upload;
 mod wire;
 
 pub use agent::{AgentTransport, TransportConfig};
-pub use decode::{accept_encoding, decoded};
+pub use decode::{accept_encoding, decode};
 pub use failure::Failure;
 pub use identity::Identity;
 pub use incoming::{AnswerBody, BodySource};
@@ -84,9 +84,9 @@ pub struct Attempt<'a> {
     /// one endpoint share idle connections only where they go through the same proxy with the same
     /// credentials.
     pub proxy: Option<&'a ProxyUrl>,
-    /// Every header of the request. `Host` only where the caller set it by hand, and no framing
-    /// headers (`Content-Length`, `Transfer-Encoding`): those follow from the body.
-    pub headers: &'a HeaderMap,
+    /// Every header of the request, `Host` first (RFC 9110 section 7.2), and no framing headers
+    /// (`Content-Length`, `Transfer-Encoding`): those follow from the body.
+    pub headers: HeaderMap,
     /// The body to send.
     pub body: Outgoing<'a>,
     /// The instants it may not pass.

@@ -1,13 +1,12 @@
 //! Where the requests of a route go: scheme, host and port, taken apart once and not for every request.
 //!
-//! All requests of a route have one origin, so of each URL only the path and the query are new. ureq
-//! would also make a `Host` header out of each URL; it takes one that is there.
+//! All requests of a route have one origin, so of each URL only the path and the query are new.
 //!
 //! Flow: `agent` keeps one for each route → `exchange` builds requests with it.
 
 use super::failure::Failure;
+use http::Uri;
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
-use http::{HeaderValue, Uri};
 
 /// Scheme, host and port of a route.
 pub(super) struct Origin {
@@ -15,7 +14,6 @@ pub(super) struct Origin {
     text: String,
     scheme: Scheme,
     authority: Authority,
-    host: HeaderValue,
 }
 
 impl Origin {
@@ -25,13 +23,7 @@ impl Origin {
         let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
             return Err(not_a_url());
         };
-        let host = HeaderValue::from_str(authority.as_str()).map_err(|_| not_a_url())?;
-        Ok(Origin { text: format!("{scheme}://{authority}"), scheme, authority, host })
-    }
-
-    /// The value of the `Host` header.
-    pub(super) fn host(&self) -> &HeaderValue {
-        &self.host
+        Ok(Origin { text: format!("{scheme}://{authority}"), scheme, authority })
     }
 
     /// A URL of this origin, for ureq. `None` for one of another.
@@ -74,7 +66,6 @@ mod tests {
             let put_together = origin.uri(url).unwrap().unwrap();
             assert_eq!(put_together, url.parse::<Uri>().unwrap());
             assert_eq!(put_together.to_string(), url);
-            assert_eq!(origin.host(), put_together.authority().unwrap().as_str());
         }
     }
 

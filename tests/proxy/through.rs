@@ -110,7 +110,7 @@ impl<'a> Call<'a> {
             server_name: None,
             foreign: false,
             proxy: Some(&self.proxy),
-            headers: &headers,
+            headers,
             body: self.body.map_or(Outgoing::Empty, Outgoing::Bytes),
             limits: Limits {
                 connect_by: Some(began + self.connect),

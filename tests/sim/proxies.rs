@@ -449,7 +449,7 @@ impl World<'_> {
         let chance = self.chance.next();
         running.call.settle(
             &mut self.pool,
-            *ticket,
+            ticket,
             report,
             &outcome,
             Advice::Default,

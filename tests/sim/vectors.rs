@@ -98,7 +98,7 @@ impl Desk {
     fn settle(&mut self, call: &mut Call<'_>, ticket: Ticket, report: &Report) {
         let outcome = call.judge(&ticket, report, Verdict::Default);
         let (now, advice) = (self.now, Advice::Default);
-        call.settle(&mut self.pool, ticket, report, &outcome, advice, now, 0, &mut self.events);
+        call.settle(&mut self.pool, &ticket, report, &outcome, advice, now, 0, &mut self.events);
     }
 
     /// A whole call in no time: where it went, and how it ended.

@@ -259,7 +259,7 @@ impl<'a> World<'a> {
         running.status = report.status.or(running.status);
         running.call.settle(
             &mut self.pool,
-            ticket,
+            &ticket,
             report,
             &outcome,
             advice,

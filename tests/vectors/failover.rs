@@ -178,7 +178,7 @@ fn settle(
     events: &mut Vec<Event>,
 ) {
     let outcome = call.judge(&ticket, report, Verdict::Default);
-    call.settle(pool, ticket, report, &outcome, Advice::Default, now, 0, events);
+    call.settle(pool, &ticket, report, &outcome, Advice::Default, now, 0, events);
 }
 
 /// The report of an attempt, and the time it took.

@@ -31,7 +31,7 @@ fn attempt<'a>(
         server_name: None,
         foreign: false,
         proxy: None,
-        headers,
+        headers: headers.clone(),
         body,
         limits: Limits {
             connect_by: connect.map(|d| now + d),
@@ -89,7 +89,7 @@ fn a_proxy_replies_before_its_target() {
             server_name: None,
             foreign: false,
             proxy: Some(&proxy),
-            headers: &HeaderMap::new(),
+            headers: HeaderMap::new(),
             body: Outgoing::Empty,
             limits: Limits { connect_by: Some(now + secs(1)), ..Limits::default() },
             fresh: false,

@@ -80,6 +80,13 @@ fn host_follows_the_endpoint_unless_set_by_hand() {
     by_name.get("/").send().unwrap();
     let host = format!("localhost:{}", f.port());
     assert_eq!(f.requests()[1].headers_of("Host"), [host.as_str()]);
+    // RFC 9110 section 7.2: before all others, also where they are laid over one another.
+    by_name.get("/").header("Accept", "text/plain").header("X-A", "1").send().unwrap();
+    for server in [&p, &f] {
+        for request in server.requests() {
+            assert_eq!(request.headers[0].0.to_ascii_lowercase(), "host");
+        }
+    }
 }
 
 /// R15: the client's go to every endpoint, an endpoint's stay with it, the request's override.
