@@ -95,14 +95,17 @@ pub(super) unsafe fn get<'a, H: Object>(pointer: *const H) -> Result<&'a Tagged<
     let right = pointer.is_aligned()
         && unsafe { (*pointer.cast::<AtomicU64>()).load(Ordering::Relaxed) } == tag::<H>();
     if !right {
-        return Err(Error::of_option(
-            Status::Handle,
-            H::NAME,
-            format!("`{0}` is no {0}, or was freed", H::NAME),
-        ));
+        return Err(is_none(H::NAME));
     }
     // SAFETY: by its tag it is an object of this type, which the caller keeps alive.
     Ok(unsafe { &*pointer })
+}
+
+/// The error of a pointer to something else.
+#[cold]
+fn is_none(argument: &str) -> Error {
+    let why = format!("`{argument}` is no {argument}, or was freed");
+    Error::of_option(Status::Handle, argument, why)
 }
 
 /// The object behind a handle, kept alive although a callback may free the handle meanwhile.

@@ -37,6 +37,7 @@ mod version;
 
 use crate::{Error, Result, Status};
 use error::anyhost_error;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -80,11 +81,16 @@ fn catch<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         panics::planted();
         body()
     };
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
-        // Dropping a payload may panic once more.
-        std::mem::forget(payload);
-        Err(Error::new(Status::Panic, "a panic was caught inside anyhost; please report it"))
-    })
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(caught(payload)))
+}
+
+/// The error of a panic: one function for all exports, which are many.
+#[cold]
+#[inline(never)]
+fn caught(payload: Box<dyn Any + Send>) -> Error {
+    // Dropping a payload may panic once more.
+    std::mem::forget(payload);
+    Error::new(Status::Panic, "a panic was caught inside anyhost; please report it")
 }
 
 /// The number of a result.
