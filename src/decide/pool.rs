@@ -9,6 +9,7 @@
 //! endpoints is `pool/replace.rs`.
 
 mod lists;
+mod places;
 mod replace;
 
 use super::budget::{Budget, BudgetSettings};
@@ -23,6 +24,7 @@ use super::mutant::planted;
 use super::report::{Phase, Report};
 use super::state::State;
 use super::weight::{Weight, WeightStrategy};
+use places::Places;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -100,7 +102,7 @@ pub struct Pool {
     settings: PoolSettings,
     /// By priority, ties as listed. A place in it is good until the list is replaced.
     members: Vec<Member>,
-    places: BTreeMap<EndpointId, usize>,
+    places: Places,
     /// Endpoints taken out while they cooled, in case they come back before that is over.
     gone: BTreeMap<EndpointId, Member>,
     origins: Vec<Origin>,
@@ -137,7 +139,7 @@ impl Pool {
         let mut pool = Pool {
             settings,
             members: Vec::new(),
-            places: BTreeMap::new(),
+            places: Places::default(),
             gone: BTreeMap::new(),
             origins: Vec::new(),
             origin_places: BTreeMap::new(),
@@ -190,7 +192,7 @@ impl Pool {
         now: Instant,
         events: &mut Vec<Event>,
     ) {
-        let Some(&place) = self.places.get(&id) else { return };
+        let Some(place) = self.places.get(id) else { return };
         self.origins[self.members[place].origin].circuit.let_run(probe, until);
         self.refresh_origin(place, now, events);
     }
@@ -333,7 +335,7 @@ impl Pool {
         now: Instant,
         events: &mut Vec<Event>,
     ) -> bool {
-        let Some(&place) = self.places.get(&id) else {
+        let Some(place) = self.places.get(id) else {
             return self.proxies.as_mut().is_some_and(|p| p.disable(id, why, now, events));
         };
         let member = &mut self.members[place];
@@ -347,7 +349,7 @@ impl Pool {
 
     /// Puts a member back into service: with a breaker, its first request is a probe.
     pub fn enable(&mut self, id: EndpointId, now: Instant, events: &mut Vec<Event>) -> bool {
-        let Some(&place) = self.places.get(&id) else {
+        let Some(place) = self.places.get(id) else {
             return self.proxies.as_mut().is_some_and(|p| p.enable(id, now, events));
         };
         let member = &mut self.members[place];
@@ -370,7 +372,7 @@ impl Pool {
 
     /// Sets the live and the maximum weight.
     pub fn set_weight(&mut self, id: EndpointId, weight: Weight, events: &mut Vec<Event>) -> bool {
-        let Some(&place) = self.places.get(&id) else {
+        let Some(place) = self.places.get(id) else {
             return self.proxies.as_mut().is_some_and(|p| p.set_weight(id, weight, events));
         };
         self.weigh(place, weight, events);
@@ -389,7 +391,7 @@ impl Pool {
 
     /// The place of a member.
     pub fn place(&self, id: EndpointId) -> Option<usize> {
-        self.places.get(&id).copied()
+        self.places.get(id)
     }
 
     /// The state of a member at `now`.
@@ -407,12 +409,12 @@ impl Pool {
     /// What the circuit of a member advises to wait, also below its threshold. Nothing of a disabled one: it
     /// takes more than time.
     pub fn advice(&self, id: EndpointId, now: Instant) -> Duration {
-        match self.places.get(&id) {
-            Some(&place) if self.state(place, now) == State::Disabled => Duration::ZERO,
-            Some(&place) if self.settings.breaker.is_some() => {
+        match self.places.get(id) {
+            Some(place) if self.state(place, now) == State::Disabled => Duration::ZERO,
+            Some(place) if self.settings.breaker.is_some() => {
                 self.origins[self.members[place].origin].circuit.wait(now)
             }
-            Some(&place) => self.wait(place, now),
+            Some(place) => self.wait(place, now),
             None => self.proxies.as_ref().map_or(Duration::ZERO, |p| p.advice(id, now)),
         }
     }

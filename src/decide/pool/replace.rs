@@ -1,5 +1,6 @@
 //! Replacing the list of endpoints, and building what is looked up by place (ruling R22).
 
+use super::places::Places;
 use super::{Entry, Origin, Pool};
 use crate::decide::circuit::Circuit;
 use crate::decide::draw::WeightedDraw;
@@ -23,7 +24,7 @@ impl Pool {
         self.forget_quiet_circuits(&entries, now);
         for entry in entries {
             let origin = self.origin_of(&entry.origin);
-            let returns = !self.places.contains_key(&entry.endpoint.id);
+            let returns = !self.places.contains(entry.endpoint.id);
             let member = match old.remove(&entry.endpoint.id) {
                 Some(kept) => Member {
                     endpoint: entry.endpoint,
@@ -50,12 +51,12 @@ impl Pool {
 
     /// Whether an endpoint taken out is still remembered, for what it has to wait.
     pub fn remembers(&self, id: EndpointId) -> bool {
-        self.gone.contains_key(&id) || self.places.contains_key(&id)
+        self.gone.contains_key(&id) || self.places.contains(id)
     }
 
     /// Builds everything that is looked up by place anew.
     pub(super) fn index(&mut self, now: Instant, events: &mut Vec<Event>) {
-        self.places.clear();
+        self.places = Places::of(self.members.iter().map(|member| member.endpoint.id));
         self.probes.clear();
         self.due.clear();
         (self.eligible, self.behind) = (WeightedDraw::new(), WeightedDraw::new());
@@ -65,7 +66,6 @@ impl Pool {
         for (place, member) in self.members.iter_mut().enumerate() {
             let priority = member.endpoint.priority;
             self.weighted |= last.replace(priority) == Some(priority);
-            self.places.insert(member.endpoint.id, place);
             self.origins[member.origin].members.push(place);
             self.eligible.push(priority, member.weight.value());
             self.behind.push(priority, member.weight.value());
@@ -80,7 +80,7 @@ impl Pool {
             self.refresh(place, now, events);
         }
         self.eligible.lay_out();
-        self.hold.retain(|id| self.places.contains_key(&id), events);
+        self.hold.retain(|id| self.places.contains(id), events);
     }
 
     /// The place of the circuit of this origin, which is made if there is none.
