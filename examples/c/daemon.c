@@ -28,6 +28,8 @@ static void on_event(void *user, const anyhost_event *event) {
     switch (anyhost_event_kind(event)) {
     case ANYHOST_EVENT_FAILOVER:
     case ANYHOST_EVENT_STATE_CHANGED:
+    case ANYHOST_EVENT_HOLD_SET:
+    case ANYHOST_EVENT_HOLD_ENDED:
     case ANYHOST_EVENT_ALL_AT_MINIMUM:
         fprintf(stderr, "%s\n", anyhost_event_text(event));
     }

@@ -181,6 +181,18 @@ impl Error {
         error
     }
 
+    /// The same error, with those of these members that the call has not tried.
+    pub(crate) fn beside(mut self, mut refused: Vec<Refusal>) -> Self {
+        refused.retain(|it| {
+            !self.0.attempts.iter().any(|attempt| match it.kind {
+                Kind::Endpoint => attempt.endpoint() == it.label,
+                Kind::Proxy => attempt.proxy() == Some(&*it.label),
+            })
+        });
+        self.0.refused = refused;
+        self
+    }
+
     /// The error of a call whose answer was turned down.
     pub(crate) fn rejected(mut answer: Response) -> Self {
         let mut error = Error::new(
@@ -246,7 +258,8 @@ impl Error {
         self.0.wait.or_else(|| self.last().and_then(Attempt::retry_after))
     }
 
-    /// Of [`Status::NoEndpoint`]: why each endpoint and each proxy that may not be tried now may not be.
+    /// Of [`Status::NoEndpoint`]: why each endpoint and each proxy that may not be tried now may not be. Of
+    /// [`Status::AttemptsSpent`] the same, of those that the call has not tried.
     ///
     /// Example: [`Refusal`].
     pub fn refused(&self) -> &[Refusal] {

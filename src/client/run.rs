@@ -386,7 +386,13 @@ impl Run<'_> {
             Failure::Cancelled => self.interruptible.status(),
             failure => status_of(failure),
         };
-        Err(Error::of_call(status, attempts))
+        let error = Error::of_call(status, attempts);
+        // Who reads of too few attempts asks why there was no other.
+        Err(if failure == Failure::AttemptsSpent {
+            error.beside(refusals(self.client).0)
+        } else {
+            error
+        })
     }
 
     pub(super) fn publish(&mut self) {

@@ -94,6 +94,8 @@ pub struct Member {
     failures_in_a_row: u32,
     in_flight: u32,
     cooling: Duration,
+    /// How long it goes before those of a better priority; for the table.
+    pub(super) held: Duration,
     since: Duration,
     out_for: Duration,
     attempts: u64,
@@ -271,7 +273,8 @@ pub(crate) fn snapshot(client: &Shared) -> Snapshot {
                 url: seen.base.to_string(),
                 given: seen.base.given(),
             };
-            Some(Member::of(seen, member, wait, now))
+            let held = state.pool.hold.left(member.endpoint.id, now);
+            Some(Member { held, ..Member::of(seen, member, wait, now) })
         });
         let proxies = state.pool.proxies.iter().flat_map(|pool| {
             pool.members().iter().enumerate().map(move |(place, member)| (pool, place, member))
@@ -337,6 +340,7 @@ impl Member {
             failures_in_a_row: record.failures_in_a_row,
             in_flight: member.in_flight,
             cooling: wait,
+            held: Duration::ZERO,
             since: ago(record.since),
             out_for: match record.state {
                 State::Eligible => Duration::ZERO,

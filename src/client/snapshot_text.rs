@@ -11,7 +11,7 @@ const HEADINGS: [&str; 9] =
 /// A table, a line for each member, as wide as its longest texts; it ends with a line feed.
 ///
 /// `for` is how long it has been eligible, or has not: failed probes do not begin it anew. `wait` is how long it
-/// will be left alone.
+/// will be left alone. The last column also says which endpoint a failover prefers, and how much longer.
 ///
 /// ```text
 /// member             state     for          weight     attempts  failed  running  wait   why
@@ -65,11 +65,19 @@ fn row(member: &Member) -> [String; 9] {
 }
 
 fn why(member: &Member) -> String {
-    match (member.reason(), member.state()) {
-        (Reason::None, _) => "-".to_owned(),
+    let last = match (member.reason(), member.state()) {
+        (Reason::None, _) => String::new(),
         (_, State::Disabled) if !member.detail().is_empty() => member.detail().to_owned(),
+        // Nothing has failed since it was enabled.
+        (Reason::Operator, State::Eligible) => "enabled".to_owned(),
         (reason, State::Eligible) => format!("last failed: {}", reason.words()),
         (reason, _) => reason.words().to_owned(),
+    };
+    match (member.held.is_zero(), last.is_empty()) {
+        (true, true) => "-".to_owned(),
+        (true, false) => last,
+        (false, true) => format!("preferred for {}", short(member.held)),
+        (false, false) => format!("preferred for {}; {last}", short(member.held)),
     }
 }
 

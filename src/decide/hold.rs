@@ -30,6 +30,12 @@ impl Hold {
         self.held.filter(|held| now < held.until).map(|held| held.endpoint.id)
     }
 
+    /// How long an endpoint will be held; zero for one that is not.
+    pub fn left(&self, endpoint: EndpointId, now: Instant) -> Duration {
+        let held = self.held.filter(|held| held.endpoint.id == endpoint);
+        held.map_or(Duration::ZERO, |held| held.until.saturating_duration_since(now))
+    }
+
     /// Forgets a hold that has run out.
     pub fn expire(&mut self, now: Instant, events: &mut Vec<Event>) {
         if self.held.is_some_and(|held| now >= held.until) {

@@ -137,7 +137,7 @@ impl Reason {
             Reason::Auth => "credentials refused",
             Reason::TunnelRefused => "tunnel refused",
             Reason::Predicate => "turned down",
-            Reason::Operator => "disabled",
+            Reason::Operator => "by an operator",
             Reason::Cancelled => "cancelled",
             Reason::Deadline => "deadline passed",
             Reason::Local => "failed on this side",

@@ -3,7 +3,7 @@
 
 use crate::over;
 use crate::support::*;
-use anyhost::{Client, Endpoint, prometheus};
+use anyhost::{Client, Endpoint, Status, prometheus};
 use log::{Level, LevelFilter, Metadata, Record};
 use std::cell::RefCell;
 use std::sync::Once;
@@ -136,6 +136,13 @@ fn a_snapshot_is_a_table_and_a_page_for_prometheus() {
     for _ in 0..3 {
         client.get("/").send().unwrap();
     }
+    // Which of them is in use is what a person asks first; without a breaker no state says it.
+    let table = client.snapshot().to_string();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[1].ends_with("  last failed: refused"), "{table}");
+    let preferred = lines[2].split_once("preferred for ").expect("it says so").1;
+    assert!(preferred == "5 min 0 s" || preferred.starts_with("4 min 5"), "{table}");
+
     client.disable("first", "its disk is full").unwrap();
     let snapshot = client.snapshot();
     // How long the second has been eligible differs from run to run, and so does the width of that column.
@@ -146,7 +153,7 @@ fn a_snapshot_is_a_table_and_a_page_for_prometheus() {
     assert_eq!((words[1][..2].join(" "), words[1][3]), ("first disabled".to_owned(), "ms"));
     assert_eq!(words[1][4..].join(" "), "1000/1000 1 1 0 - its disk is full");
     assert_eq!(words[2][..3].join(" "), "a \"second\" eligible");
-    assert_eq!(words[2][5..].join(" "), "1000/1000 3 0 0 - -");
+    assert!(words[2][5..].join(" ").starts_with("1000/1000 3 0 0 - preferred for "), "{table}");
     let weights: Vec<_> =
         table.lines().map(|line| line.find("weight").or(line.find("1000/"))).collect();
     assert!(weights[0].is_some() && weights.iter().all(|place| *place == weights[0]), "{table}");
@@ -164,6 +171,29 @@ fn a_snapshot_is_a_table_and_a_page_for_prometheus() {
     let helps: Vec<&str> = page.lines().filter(|line| line.starts_with("# HELP")).collect();
     assert_eq!(helps.len(), 9);
     assert!(page.ends_with('\n'));
+}
+
+/// Who reads of one attempt asks why there was no other.
+#[test]
+fn an_error_says_who_was_not_tried() {
+    let (down, well) = (refusing_address(), Server::start(Reply::ok("well")));
+    let client = Client::new(&format!("{},{}", down.url(), well.url())).unwrap();
+    client.disable(&well.url(), "its disk is full").unwrap();
+    let error = client.get("/").send().unwrap_err();
+    assert_eq!((error.status(), error.attempts().len()), (Status::AttemptsSpent, 1));
+    let not_tried = format!("\nnot tried:\n  {} is disabled: by an operator\n", well.url());
+    assert!(error.explain().contains(&not_tried), "{}", error.explain());
+    assert!(!error.explain().contains(&format!("{} is", down.url())), "{}", error.explain());
+    assert_eq!(error.retry_after(), None);
+
+    // Nothing has failed there since, and the table does not say so.
+    client.enable(&well.url()).unwrap();
+    assert!(client.snapshot().to_string().ends_with("  enabled\n"), "{}", client.snapshot());
+    assert_eq!(client.get("/").send().unwrap().endpoint(), well.url());
+    // With all of them tried there is nobody to tell of.
+    drop(well);
+    let error = client.get("/").send().unwrap_err();
+    assert!(error.refused().is_empty() && !error.explain().contains("not tried"), "{error:?}");
 }
 
 /// A `main` that returns the error prints its Debug, and so does a panic of `unwrap`.

@@ -67,6 +67,7 @@ class Calls(unittest.TestCase):
         )
         self.assertEqual((answer.endpoint, answer.attempts[0].endpoint), ("one", "one"))
         self.assertNotIn("hidden", repr(Secret("hidden")))
+        self.assertEqual(repr(answer), "<Response 200 of one, 1 attempt, 6 bytes>")
 
     def test_headers_as_pairs_and_bytes(self):
         with Client(self.server.url) as client:

@@ -55,6 +55,22 @@ class Errors(unittest.TestCase):
             self.assertEqual(len(caught.exception.attempts), 1)
         self.assertEqual((len(self.server.requests), other.requests), (1, []))
 
+    def test_a_body_that_broke_off_is_no_200_in_a_text(self):
+        with Client(self.server.url) as client, self.assertRaises(anyhost.CallError) as caught:
+            client.post("/cut", b"one coffee")
+        attempt = caught.exception.attempts[0]
+        self.assertEqual((attempt.http_status, attempt.reason), (200, Reason.TRUNCATED))
+        self.assertRegex(str(attempt), r"^1\. http://.*: truncated at body \(answered\), \d+ ms$")
+
+    def test_who_was_not_tried(self):
+        with Client([refusing(), self.server.url]) as client:
+            client.disable(self.server.url, "its disk is full")
+            with self.assertRaises(anyhost.CallError) as caught:
+                client.get("/")
+        lines = caught.exception.explain().splitlines()
+        at = lines.index("not tried:")
+        self.assertEqual(lines[at + 1], f"  {self.server.url} is disabled: by an operator")
+
     def test_turned_down(self):
         with Client(self.server.url) as client:
             self.assertEqual(client.get("/status/404").status, 404)

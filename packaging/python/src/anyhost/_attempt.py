@@ -9,6 +9,10 @@ from ._contract import Delivery, Phase, Reason
 from ._library import lib, maybe_told, told
 
 
+# What an answer's status says by itself. Of every other reason, the status is beside the point.
+_BY_STATUS = (Reason.NONE, Reason.STATUS_5XX, Reason.RATE_LIMITED, Reason.BAD_ANSWER)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """One attempt of a call: where it went, how far it got, and whether the request arrived.
@@ -36,8 +40,12 @@ class Attempt:
     is_hop: bool
 
     def __str__(self) -> str:
-        ended = self.http_status or f"{self.reason} at {self.phase}"
-        return f"{self.number}. {self.endpoint}: {ended} ({self.delivery}), {self.elapsed * 1e3:.0f} ms"
+        answered = self.http_status and self.reason in _BY_STATUS
+        ended = self.http_status if answered else f"{self.reason} at {self.phase}"
+        through = f" through {self.proxy}" if self.proxy else ""
+        return (
+            f"{self.number}. {self.endpoint}{through}: {ended} ({self.delivery}), {self.elapsed * 1e3:.0f} ms"
+        )
 
     @classmethod
     def read(cls, handle: Any) -> Attempt:

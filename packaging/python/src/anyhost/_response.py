@@ -51,7 +51,7 @@ class Headers(Mapping[str, str]):
         return cls(at(i) for i in range(lib.anyhost_response_header_count(handle)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Head:
     """An answer without its body. Any status of HTTP is an answer, unless an option says no.
 
@@ -67,6 +67,15 @@ class Head:
     elapsed: float
     retry_after: float
     attempts: tuple[Attempt, ...]
+
+    def __repr__(self) -> str:
+        """On one line, and without what may be long or secret: the URL, the headers, the body."""
+        count = len(self.attempts)
+        attempts = "1 attempt" if count == 1 else f"{count} attempts"
+        return f"<{type(self).__name__} {self.status} of {self.endpoint}, {attempts}{self._more()}>"
+
+    def _more(self) -> str:
+        return ""
 
     @classmethod
     def facts(cls, handle: Any) -> dict[str, Any]:
@@ -85,11 +94,14 @@ class Head:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Response(Head):
     """An answer, whole. It is a copy: there is nothing to close."""
 
     body: bytes
+
+    def _more(self) -> str:
+        return f", {len(self.body)} bytes"
 
     @property
     def text(self) -> str:
