@@ -6,7 +6,11 @@ mod instant;
 #[allow(dead_code, reason = "other benches use more of it")]
 mod pool;
 
-use anyhost::decide::{Wanted, pick};
+use anyhost::decide::{Limits, Wanted, pick};
+use anyhost::inject::{
+    Attempt, HeaderMap, HeaderValue, Interrupt, Method, Outgoing, Transport as _,
+};
+use anyhost::transport::{AgentTransport, TransportConfig};
 use anyhost::{Client, Selection, TlsRoots};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -31,6 +35,7 @@ const fn row(case: &'static str, subject: &'static str, calls: u64) -> Row {
 
 pub const ROWS: &[Row] = &[
     row("get", "bare ureq", 100),
+    row("get", "transport", 100),
     row("get", "anyhost", 100),
     row("get", "C", 100),
     row("get, TLS", "bare ureq", 100),
@@ -74,6 +79,7 @@ pub fn run(args: &[String]) {
         ("layer, 2 endpoints", _) => layer(2, calls),
         ("layer, 10000 endpoints", _) => layer(10_000, calls),
         (_, "anyhost") => through_anyhost(case, &peer, calls),
+        (_, "transport") => through_transport(&peer, calls),
         (_, "bare ureq") => through_ureq(case, &peer, calls),
         _ => panic!("no row {case}, {subject}"),
     }
@@ -100,6 +106,40 @@ fn through_anyhost(case: &str, peer: &Peer<'_>, calls: u64) {
             _ => client.get("/x").send(),
         };
         assert_eq!(answer.expect("an answer").into_bytes().len(), 1024);
+    }
+}
+
+/// What a client goes through, and nothing above it: the same request, sent by hand. What
+/// `through_anyhost` takes beyond this is what a call costs for being more than one attempt.
+fn through_transport(peer: &Peer<'_>, calls: u64) {
+    let transport = AgentTransport::new(TransportConfig { tls: None, ..Default::default() });
+    let url = format!("{}/x", peer.plain);
+    let host = peer.plain.trim_start_matches("http://");
+    let mut headers = HeaderMap::new();
+    headers.insert("host", host.parse().expect("a value"));
+    headers.insert("user-agent", HeaderValue::from_static("anyhost"));
+    headers.insert("accept", HeaderValue::from_static("*/*"));
+    headers.insert("accept-encoding", HeaderValue::from_static("gzip"));
+    let interrupt = Arc::new(Interrupt::new());
+    for _ in 0..calls {
+        let until = Some(anyhost::sys::now() + Duration::from_secs(30));
+        let limits = Limits { connect_by: until, until, body_until: until, ..Limits::default() };
+        let (mut report, answer) = transport.attempt(Attempt {
+            endpoint: 0,
+            method: &Method::GET,
+            url: &url,
+            server_name: None,
+            foreign: false,
+            proxy: None,
+            headers: headers.clone(),
+            body: Outgoing::Empty,
+            limits,
+            fresh: false,
+            interrupt: &interrupt,
+            meter: None,
+        });
+        let bytes = answer.expect("an answer").body.read_whole(u64::MAX, &mut report);
+        assert_eq!(bytes.expect("its body").len(), 1024);
     }
 }
 
