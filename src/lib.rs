@@ -99,7 +99,7 @@ pub use client::{
 pub use decide::{
     Advice, Backoff, BackoffError, BreakerSettings, BreakerSettingsError, Delivery, Execution,
     IntoTimeoutPolicy, InvalidStatusSet, InvalidValue, Kind, Phase, ProxyFault, Reason, Resend,
-    State, StatusSet, Timeout, TimeoutPolicy, Verdict, WeightError, WeightStrategy,
+    State, StatusSet, Timeout, TimeoutPolicy, Verdict, Weight, WeightError, WeightStrategy,
     WhenNoneEligible,
 };
 pub use transport::Transferred;

@@ -37,11 +37,16 @@ use std::num::NonZeroU32;
 /// # Examples
 ///
 /// ```
-/// use anyhost::decide::{Weight, WeightError};
+/// use anyhost::{Weight, WeightError};
 ///
 /// let weight = Weight::new(90, 1, 100)?;
+/// assert_eq!((weight.value(), weight.min(), weight.max()), (90, 1, 100));
 /// assert_eq!(weight.moved_by(-20).value(), 70);
 /// assert_eq!(weight.moved_by(11).value(), 100);
+/// assert!(weight.moved_by(-1000).is_at_min());
+/// // Back from an outage, with a tenth of its load first; and under another maximum.
+/// assert_eq!(weight.after_probe().value(), 10);
+/// assert_eq!(weight.with_max(50)?.value(), 50);
 /// assert_eq!(Weight::new(101, 1, 100), Err(WeightError::AboveMax { value: 101, max: 100 }));
 /// # Ok::<(), WeightError>(())
 /// ```
@@ -139,7 +144,7 @@ impl Default for Weight {
 /// # Examples
 ///
 /// ```
-/// use anyhost::decide::{Weight, WeightStrategy};
+/// use anyhost::{Weight, WeightStrategy};
 ///
 /// let agoda = WeightStrategy::agoda();
 /// let failed_once = agoda.after(Weight::default(), false);
@@ -180,7 +185,7 @@ impl WeightStrategy {
     /// (A-W13, A-W14). A divisor of 1 lets no failure count.
     ///
     /// ```
-    /// use anyhost::decide::{Weight, WeightError, WeightStrategy};
+    /// use anyhost::{Weight, WeightError, WeightStrategy};
     ///
     /// let gentle = WeightStrategy::add_or_divide(100, 2)?;
     /// let failed = gentle.after(Weight::default(), false);
@@ -205,7 +210,7 @@ impl WeightStrategy {
     /// A success adds `delta`, a failure subtracts it (A-W7).
     ///
     /// ```
-    /// use anyhost::decide::{Weight, WeightStrategy};
+    /// use anyhost::{Weight, WeightStrategy};
     ///
     /// let steps = WeightStrategy::fixed_delta(400);
     /// let failed = steps.after(Weight::default(), false);
@@ -228,7 +233,7 @@ impl WeightStrategy {
     /// # Examples
     ///
     /// ```
-    /// use anyhost::decide::{Weight, WeightError, WeightStrategy};
+    /// use anyhost::{Weight, WeightError, WeightStrategy};
     ///
     /// let half_as_much_again = WeightStrategy::exponential(1.5)?;
     /// assert_eq!(half_as_much_again.after(Weight::new(50, 1, 100)?, true).value(), 75);
@@ -250,7 +255,7 @@ impl WeightStrategy {
     /// Quick to distrust, slow to forgive:
     ///
     /// ```
-    /// use anyhost::decide::{Weight, WeightStrategy};
+    /// use anyhost::{Weight, WeightStrategy};
     ///
     /// let wary = WeightStrategy::split(WeightStrategy::fixed_delta(50), WeightStrategy::agoda());
     /// let failed = wary.after(Weight::default(), false);
@@ -264,7 +269,7 @@ impl WeightStrategy {
     /// Leaves every weight as it is (A-W11): fixed shares, whatever happens.
     ///
     /// ```
-    /// use anyhost::decide::{Weight, WeightStrategy};
+    /// use anyhost::{Weight, WeightStrategy};
     ///
     /// assert_eq!(WeightStrategy::none().after(Weight::default(), false), Weight::default());
     /// ```

@@ -189,7 +189,7 @@ pub struct Meter {
 
 impl Meter {
     /// The meter of the attempt of this number.
-    pub fn new(watcher: Arc<Watcher>, attempt: u32) -> Self {
+    pub(crate) fn new(watcher: Arc<Watcher>, attempt: u32) -> Self {
         Meter {
             watcher,
             attempt,
