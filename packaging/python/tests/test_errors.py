@@ -97,6 +97,9 @@ class Errors(unittest.TestCase):
             client.get("/", timeout=3)
         self.assertIn("there is no option `timeout`; near to it: ", unknown.exception.message)
         self.assertIn("stall_timeout", unknown.exception.message)
+        with self.assertRaises(anyhost.OptionError) as built:
+            Client(self.server.url, timeout=3)
+        self.assertEqual(vars(built.exception), vars(unknown.exception))
         self.assertIn("hold_for", caught.exception.message)
         for endpoints, kind in [
             ("", anyhost.ConfigError),

@@ -32,7 +32,7 @@ from ._endpoint import (
 from ._errors import Error, check, error_of, make
 from ._event import Event
 from ._library import Handle, lib, text
-from ._options import Option, check_option, set_option
+from ._options import Option, check_known, check_option, set_option
 from ._response import Response
 from ._snapshot import Snapshot
 from ._stream import Stream
@@ -92,7 +92,9 @@ class Client:
                 options["proxies"] = proxies
                 proxies = ()
             for name, value in options.items():
-                set_option(lib.anyhost_builder_set, lib.anyhost_builder_set_int, builder, name, value)
+                setters = lib.anyhost_builder_set, lib.anyhost_builder_set_int
+                # What else is wrong the builder tells in the end.
+                check_known(set_option(*setters, builder, name, value), name)
             list_endpoints("builder", builder, endpoints)
             list_proxies("builder", builder, proxies)
             for header in each_header(headers):

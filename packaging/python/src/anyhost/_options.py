@@ -52,11 +52,16 @@ def set_option(
     return set_text(handle, name, None if value is None else text(value, option))
 
 
-def check_option(status: int, option: str) -> None:
-    """Raises what a setter of requests answers, which has no error of its own to say it."""
-    there = [it.name for it in options()]
-    if status == Status.OPTION and option not in there:
+def check_known(status: int, option: str) -> None:
+    """Raises where there is no such option, naming those that look like it."""
+    there = [it.name for it in options()] if status == Status.OPTION else [option]
+    if option not in there:
         near = difflib.get_close_matches(option, there)
         message = f"there is no option `{option}`" + (f"; near to it: {', '.join(near)}" if near else "")
         raise OptionError(status=Status.OPTION, message=message, option=option)
+
+
+def check_option(status: int, option: str) -> None:
+    """Raises what the status says of an option."""
+    check_known(status, option)
     check(status, option)
