@@ -17,11 +17,15 @@ fn raw(parts: &[&str]) -> Reply {
 fn heads_are_bounded() {
     let fields = |count: usize| (0..count).map(|i| format!("X-{i}: y\r\n")).collect::<String>();
     let long = format!("X: {}\r\n", "y".repeat(60 << 10));
+    // One that makes a head of so many bytes, with its first line, the length and the empty line.
+    let whole = |bytes: usize| format!("X: {}\r\n", "y".repeat(bytes - HEAD.len() - 7));
     let (good, bad) = (true, false);
     for (what, head, accepted) in [
-        ("100 fields", fields(100), good),
-        ("200 fields", fields(200), bad),
+        ("128 fields with the length", fields(127), good),
+        ("129 fields", fields(128), bad),
         ("a field of 60 KiB", long.clone(), good),
+        ("64 KiB", whole(64 << 10), good),
+        ("a byte more", whole((64 << 10) + 1), bad),
         ("two of them", long.repeat(2), bad),
         ("fields without end", fields(100_000), bad),
     ] {
