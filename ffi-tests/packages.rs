@@ -243,10 +243,20 @@ fn what_is_installed_can_be_moved_and_used() {
     by_python(&prefix, &folder);
 
     // As some distributions lay it out.
-    let libdir = "lib/x86_64-linux-gnu";
-    let other = install(&folder, libdir);
-    by_pkg_config(&other, libdir, &folder);
-    by_cmake(&other, libdir, &folder);
+    let triple = run("cc", Command::new("cc").arg("-print-multiarch")).succeeded();
+    let triple = triple.trim();
+    let libdir = if triple.is_empty() { "lib64".to_owned() } else { format!("lib/{triple}") };
+    let other = install(&folder, &libdir);
+    by_pkg_config(&other, &libdir, &folder);
+    if !triple.is_empty() {
+        // That of another architecture beside it, and earlier in the alphabet.
+        let decoy = other.join("lib/a-linux-gnu");
+        std::fs::create_dir_all(&decoy).expect("the folder is writable");
+        for name in ["libanyhost.so", "libanyhost.a"] {
+            std::fs::write(decoy.join(name), "no library").expect("the folder is writable");
+        }
+    }
+    by_cmake(&other, &libdir, &folder);
 
     is_taken_away(&prefix);
     // It holds 100 MB, and nobody reads it after a success.

@@ -4,9 +4,13 @@
 
 get_filename_component(_anyhost_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
-# lib of packaging/install.sh, or the folder of a distribution: lib64, lib/x86_64-linux-gnu.
+# lib of packaging/install.sh, or the folder of a distribution: lib64, lib/x86_64-linux-gnu. There may be
+# several of the latter, of which that of the compiler goes first.
 file(GLOB _anyhost_folders
     "${_anyhost_prefix}/lib" "${_anyhost_prefix}/lib64" "${_anyhost_prefix}/lib/*-*")
+if(CMAKE_LIBRARY_ARCHITECTURE)
+  list(INSERT _anyhost_folders 0 "${_anyhost_prefix}/lib/${CMAKE_LIBRARY_ARCHITECTURE}")
+endif()
 find_library(_anyhost_shared NAMES libanyhost.so libanyhost.dylib
     PATHS ${_anyhost_folders} NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
 find_library(_anyhost_static NAMES libanyhost.a
