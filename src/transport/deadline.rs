@@ -44,8 +44,11 @@ impl Deadline {
     /// What is left until then where that is at most `most`. Asked at every read and write, most often far
     /// from the deadline, which one comparison shows.
     pub(super) fn left_within(self, most: Duration) -> Result<Option<Duration>, Failure> {
-        let soon = sys::now().checked_add(most);
-        if self.at > soon { Ok(None) } else { self.left() }
+        let Some(at) = self.at else { return Ok(None) };
+        match sys::now().checked_add(most) {
+            Some(soon) if at > soon => Ok(None),
+            _ => self.left(),
+        }
     }
 
     /// Fails once it has passed.
@@ -88,7 +91,21 @@ mod tests {
         let d = Deadline::new(Some(sys::now()), Limit::Stall);
         assert_eq!(d.left(), Err(Failure::timed_out(Limit::Stall)));
         assert_eq!(d.check(), Err(Failure::timed_out(Limit::Stall)));
+        assert_eq!(d.left_within(Duration::MAX), Err(Failure::timed_out(Limit::Stall)));
         let none = Deadline::new(None, Limit::Stall);
         assert_eq!((none.left(), none.check()), (Ok(None), Ok(())));
+        assert_eq!(none.left_within(Duration::MAX), Ok(None));
+    }
+
+    #[test]
+    fn what_is_left_is_told_when_it_is_little() {
+        let hour = Duration::from_secs(3600);
+        let d = Deadline::new(Some(sys::now() + hour), Limit::Attempt);
+        assert_eq!(d.left_within(hour / 2), Ok(None));
+        for most in [hour, Duration::MAX] {
+            let left = d.left_within(most).unwrap();
+            assert!(left.is_some_and(|left| left > hour / 2 && left <= hour), "{left:?}");
+        }
+        assert_eq!(d.check(), Ok(()));
     }
 }
