@@ -9,6 +9,7 @@ use crate::toolbox::{
     Build, compile_file, installed, library_folder, read, root, run, scratch, skip,
 };
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -175,6 +176,14 @@ fn the_daemon_goes_on_when_a_host_is_gone_says_so_and_ends() {
     std::fs::write(&settings, text).expect("the folder is writable");
     let compiled = compile_file(&root().join("examples/c/daemon.c"), Build::Sanitized);
     let mut command = compiled.command(&[settings.as_os_str(), "5".as_ref()]);
+    // One that does not end when it is told to ends by itself.
+    // SAFETY: alarm is safe between fork and exec, and stays set.
+    unsafe {
+        command.pre_exec(|| {
+            libc::alarm(60);
+            Ok(())
+        })
+    };
     let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
     let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
     let posts = server.wait_for_requests(20, ms(30_000));
