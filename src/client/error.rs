@@ -259,7 +259,8 @@ impl Error {
     }
 
     /// Of [`Status::NoEndpoint`]: why each endpoint and each proxy that may not be tried now may not be. Of
-    /// [`Status::AttemptsSpent`] the same, of those that the call has not tried.
+    /// [`Status::AttemptsSpent`] the same, of those that the call has not tried, where the client has no more
+    /// than 32 of both.
     ///
     /// Example: [`Refusal`].
     pub fn refused(&self) -> &[Refusal] {

@@ -32,6 +32,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Up to how many endpoints and proxies an error of a call that was made says who was not tried.
+const FEW_MEMBERS: usize = 32;
+
 /// Makes one call; of `only` it is a health check, one attempt at that endpoint or through that proxy.
 pub(crate) fn run(
     client: &Arc<Shared>,
@@ -388,11 +391,14 @@ impl Run<'_> {
         };
         let error = Error::of_call(status, attempts);
         // Who reads of too few attempts asks why there was no other.
-        Err(if failure == Failure::AttemptsSpent {
-            error.beside(refusals(self.client).0)
-        } else {
-            error
-        })
+        let asks = failure == Failure::AttemptsSpent && self.has_few_members();
+        Err(if asks { error.beside(refusals(self.client).0) } else { error })
+    }
+
+    /// Of thousands nobody reads why each was not tried, and finding out takes time under the lock.
+    fn has_few_members(&self) -> bool {
+        let state = self.client.state.lock();
+        state.members.len() + state.proxies.len() <= FEW_MEMBERS
     }
 
     pub(super) fn publish(&mut self) {

@@ -3,7 +3,7 @@
 
 use crate::over;
 use crate::support::*;
-use anyhost::{Client, Endpoint, Status, prometheus};
+use anyhost::{Client, ClientBuilder, Endpoint, Status, prometheus};
 use log::{Level, LevelFilter, Metadata, Record};
 use std::cell::RefCell;
 use std::sync::Once;
@@ -190,6 +190,13 @@ fn an_error_says_who_was_not_tried() {
     client.enable(&well.url()).unwrap();
     assert!(client.snapshot().to_string().ends_with("  enabled\n"), "{}", client.snapshot());
     assert_eq!(client.get("/").send().unwrap().endpoint(), well.url());
+    // Of many it would be a list that nobody reads, made for every call of an outage.
+    let many = (0..32).map(|n| Endpoint::new(&format!("http://127.0.0.1:1/{n}")).unwrap());
+    let many = many.fold(over(&[&down]), ClientBuilder::endpoint).build().unwrap();
+    many.disable("http://127.0.0.1:1/7", "its disk is full").unwrap();
+    let error = many.get("/").send().unwrap_err();
+    assert_eq!((error.status(), error.refused().len()), (Status::AttemptsSpent, 0));
+
     // With all of them tried there is nobody to tell of.
     drop(well);
     let error = client.get("/").send().unwrap_err();
