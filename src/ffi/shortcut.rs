@@ -4,7 +4,7 @@ use super::client::{Core, anyhost_client};
 use super::error::anyhost_error;
 use super::response::anyhost_response;
 use super::{Out, callback, guard, handle, text};
-use crate::{Client, RequestBuilder, Result};
+use crate::{Body, Client, RequestBuilder, Result};
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
@@ -170,7 +170,8 @@ unsafe fn with_body(
                 Some(value) => request.header("Content-Type", value),
                 None => request,
             };
-            Ok(request.body(text::bytes(body, len, "body")?.to_vec()))
+            // Lent for as long as the function runs, within which the request is made, sent and dropped.
+            Ok(request.body(Body::bytes(text::bytes(body, len, "body")?)))
         })
     }
 }
