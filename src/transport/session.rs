@@ -28,8 +28,10 @@ pub(super) struct Session {
     arrived: Vec<u8>,
     taken: usize,
     filled: usize,
-    /// rustls has plaintext to give, or knows how the stream has ended.
+    /// rustls has plaintext to give.
     ready: bool,
+    /// It knows how the stream has ended.
+    ended: bool,
     /// A write failed: nothing more will be sent.
     mute: bool,
 }
@@ -51,6 +53,7 @@ impl Session {
             taken: 0,
             filled: 0,
             ready: false,
+            ended: false,
             mute: false,
         };
         match session.shake_hands(carrier, deadline) {
@@ -171,9 +174,13 @@ impl Session {
     /// Plaintext that is ready, `Some(0)` after close_notify, `None` if more must arrive first.
     fn plaintext(&mut self, buf: &mut [u8]) -> Result<Option<usize>, Failure> {
         loop {
-            if self.ready {
+            if self.ready || self.ended {
                 match self.tls.reader().read(buf) {
-                    Ok(n) => return Ok(Some(n)),
+                    Ok(n) => {
+                        // It gives all that fits.
+                        self.ready = n == buf.len();
+                        return Ok(Some(n));
+                    }
                     Err(e) if e.kind() == ErrorKind::WouldBlock => self.ready = false,
                     Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
                         return Err(Failure::new(Cause::Closed, "closed without close_notify"));
@@ -241,9 +248,9 @@ impl Session {
                 }
             }
             let state = self.tls.process_new_packets().map_err(|e| Failure::of_tls(&e))?;
-            let ended = state.peer_has_closed() || self.filled == 0;
-            self.ready = state.plaintext_bytes_to_read() > 0 || ended;
-            if state.plaintext_bytes_to_read() > 0 || self.taken == self.filled {
+            self.ready = state.plaintext_bytes_to_read() > 0;
+            self.ended = state.peer_has_closed() || self.filled == 0;
+            if self.ready || self.taken == self.filled {
                 return Ok(());
             }
         }
