@@ -69,7 +69,8 @@ impl ClientBuilder {
     /// # Default
     ///
     /// Off: a failover must not take a request, and its secrets, from an encrypted connection to one
-    /// that everybody can read. [`build`](ClientBuilder::build) says [`Status::Downgrade`] then.
+    /// that everybody can read. [`build`](ClientBuilder::build) says
+    /// [`Status::Downgrade`](crate::Status::Downgrade) then.
     pub fn allow_mixed_schemes(mut self, allow: bool) -> Self {
         self.client.allow_mixed_schemes = allow;
         self
@@ -245,7 +246,8 @@ impl ClientBuilder {
     ///
     /// # Default
     ///
-    /// [`WhenNoneEligible::FailFast`] (seed 001, ruling R8): [`Status::NoEndpoint`], with how long it will be.
+    /// [`WhenNoneEligible::FailFast`] (seed 001, ruling R8):
+    /// [`Status::NoEndpoint`](crate::Status::NoEndpoint), with how long it will be.
     pub fn when_none_eligible(mut self, what: WhenNoneEligible) -> Self {
         self.client.when_none_eligible = what;
         self
@@ -274,7 +276,7 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`Status::Option`] outside 1 to 1000.
+    /// [`Status::Option`](crate::Status::Option) outside 1 to 1000.
     pub fn weight_max(self, weight: u32) -> Self {
         self.set("weight_max", &weight.to_string())
     }
@@ -301,8 +303,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`Status::Option`] outside 1 to 1000; [`Status::Range`] from [`build`](ClientBuilder::build) above
-    /// the weight of a member, which is `weight_max` where it names none.
+    /// [`Status::Option`](crate::Status::Option) outside 1 to 1000; [`Status::Range`](crate::Status::Range) from
+    /// [`build`](ClientBuilder::build) above the weight of a member, which is `weight_max` where it names none.
     pub fn weight_min(self, weight: u32) -> Self {
         self.set("weight_min", &weight.to_string())
     }
@@ -393,8 +395,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`Status::Option`] for another text. From the call, where the budget is what ends it and there is no
-    /// answer to hand out, [`Status::BudgetSpent`].
+    /// [`Status::Option`](crate::Status::Option) for another text. From the call, where the budget is what ends it
+    /// and there is no answer to hand out, [`Status::BudgetSpent`](crate::Status::BudgetSpent).
     pub fn retry_budget(self, text: &str) -> Self {
         self.set("retry_budget", text)
     }
@@ -422,7 +424,7 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`Status::Option`] for a name that there is not.
+    /// [`Status::Option`](crate::Status::Option) for a name that there is not.
     pub fn preset(self, name: &str) -> Self {
         self.with(|builder| builder.set_preset(name))
     }

@@ -155,7 +155,7 @@ impl Reply {
 
     /// Of a proxy: lets the attempt through to its target, whose reply it then is.
     ///
-    /// Example: [`ScriptedTransport::on_proxy`].
+    /// Example: [`ScriptedTransport::on_proxy`](super::ScriptedTransport::on_proxy).
     pub fn passes() -> Self {
         Reply::new(End::Passes)
     }
@@ -165,14 +165,14 @@ impl Reply {
     /// An http target asked for through a proxy that speaks HTTP has no tunnel that could be refused:
     /// there 407 comes after the request was sent, and any other status is an answer like the target's.
     ///
-    /// Example: [`ScriptedTransport::on_proxy`].
+    /// Example: [`ScriptedTransport::on_proxy`](super::ScriptedTransport::on_proxy).
     pub fn proxy_answers(answer: ProxyReply) -> Self {
         Reply::new(End::Refused(answer))
     }
 
     /// Of a proxy: takes the connection, and is silent when it is asked for the target.
     ///
-    /// Example: [`ScriptedTransport::on_proxy`].
+    /// Example: [`ScriptedTransport::on_proxy`](super::ScriptedTransport::on_proxy).
     pub fn tunnel_times_out() -> Self {
         Reply::new(End::NoConnection(Phase::Tunnel, None))
     }
