@@ -5,9 +5,13 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
@@ -49,6 +53,30 @@ impl Connection {
             resets: false,
         }
     }
+
+    /// Waits until what was sent is with the peer: `send` may return before, and whoever is told then
+    /// would find the peer still waiting.
+    #[cfg(target_os = "linux")]
+    pub fn wait_until_delivered(&self) {
+        let until = Instant::now() + super::ms(1000);
+        let mut under_way: libc::c_int = 1;
+        while under_way > 0 && Instant::now() < until {
+            // SAFETY: the socket is open, and the number is ours to be written.
+            let asked = unsafe {
+                libc::ioctl(self.socket().as_raw_fd(), libc::TIOCOUTQ, &raw mut under_way)
+            };
+            if asked != 0 {
+                return;
+            }
+            if under_way > 0 {
+                super::pass(super::ms(1));
+            }
+        }
+    }
+
+    /// Other systems do not say.
+    #[cfg(not(target_os = "linux"))]
+    pub fn wait_until_delivered(&self) {}
 
     /// The bare socket, below TLS.
     pub fn socket(&self) -> &TcpStream {

@@ -110,6 +110,7 @@ fn respond(
             connection.swallow(None);
         }
         End::Hold => {
+            connection.wait_until_delivered();
             tell();
             match read_whole {
                 true => connection.swallow(None),
