@@ -199,3 +199,29 @@ impl fmt::Debug for Response {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_see_has_no_query() {
+        for (asked, shown) in [
+            ("https://b.example/x?token=1?2", "https://b.example/x"),
+            ("https://b.example/", "https://b.example/"),
+        ] {
+            let answer = Response {
+                status: 200,
+                headers: HeaderMap::new(),
+                body: Vec::new(),
+                asked: asked.to_owned(),
+                endpoint: Arc::default(),
+                elapsed: Duration::ZERO,
+                attempts: Vec::new(),
+                head_only: false,
+            };
+            assert_eq!(answer.url(), shown);
+            assert!(!format!("{answer:?}").contains("token"), "{answer:?}");
+        }
+    }
+}
